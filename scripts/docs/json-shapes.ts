@@ -246,6 +246,14 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
         bytes: count.describe('content of the removed messages, payloads included'),
         trashed_messages: count,
         purged_messages: count,
+        compacted: z
+          .strictObject({
+            bytes_before: count,
+            bytes_after: count,
+            remains: z.array(z.enum(['file', 'log', 'dead_rows', 'backups'])),
+          })
+          .nullable()
+          .describe('null without --compact'),
         clock_jumped: z
           .strictObject({ from: time, to: time })
           .nullable()

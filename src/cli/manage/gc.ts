@@ -1,13 +1,15 @@
 import { encodeBody } from '../../core/body.ts'
+import { trashGraceMs } from '../../core/conversation.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import { contentOf } from '../../core/message.ts'
-import type { ConversationReader, Lister } from '../../core/ports.ts'
-import type { SweepReceipt } from '../../core/removal.ts'
+import type { ConversationReader, Lister, Maintainer } from '../../core/ports.ts'
+import type { CompactReceipt, SweepReceipt } from '../../core/removal.ts'
 import { type CommandHandler, hasOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { padEnd, padStart } from '../output/cut.ts'
 import { formatBytes, formatInteger, plural } from '../output/number.ts'
+import { noteLine } from '../output/print.ts'
 import { formatTime } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 import { allConversations } from './all-conversations.ts'
@@ -17,25 +19,53 @@ export const gcCommand: CommandHandler = (args, context) =>
   withStore(context, async store => {
     const dryRun = hasOption(args, 'dry-run')
     // Counted before the sweep, while the conversations exist. Their sizes require reading everything.
-    const planned = await store.sweep({ dryRun: true })
+    const planned = withOverdue(await store.sweep({ dryRun: true }), await overdueIn(store, context.now()))
     const isWeighed = dryRun || context.json
     const amounts = await amountsOf(store, [...planned.trashed, ...planned.purged], { measure: isWeighed })
-    const receipt = dryRun ? planned : await store.sweep()
+    const receipt = dryRun ? planned : await sweepOnce(store, planned.purged)
+    const compacted = hasOption(args, 'compact') ? await store.compact() : null
     const kept = isWeighed ? await keptBy(receipt, store, context.now()) : []
-    const swept: Swept = { receipt, amounts, kept, at: context.now() }
+    const swept: Swept = { receipt, amounts, kept, compacted, at: context.now() }
     if (context.json) context.out.line(JSON.stringify(jsonOf(swept)))
     else tell(context, swept)
     return exitCode.ok
   })
 
+/** What has been in the trash long enough. The store also waits for two sweeps, as a safeguard of automatic
+ *  ones; a person who runs `gc` has decided. */
+async function overdueIn(store: Lister, now: number): Promise<readonly ConversationId[]> {
+  const { items } = await allConversations(store, { trashed: true })
+  return items.filter(({ trashedAt }) => trashedAt!.getTime() <= now - trashGraceMs).map(({ id }) => id)
+}
+
+function withOverdue(receipt: SweepReceipt, overdue: readonly ConversationId[]): SweepReceipt {
+  if (receipt.clockJumped) return receipt
+  return { ...receipt, purged: [...new Set([...receipt.purged, ...overdue])] }
+}
+
+/** Sweeps, and once more if the first sweep has left something that is old enough. */
+async function sweepOnce(store: Maintainer, due: readonly ConversationId[]): Promise<SweepReceipt> {
+  const first = await store.sweep()
+  if (first.clockJumped || due.every(id => first.purged.includes(id))) return first
+  const second = await store.sweep()
+  return {
+    ...first,
+    trashed: [...first.trashed, ...second.trashed],
+    purged: [...first.purged, ...second.purged],
+    remains: second.remains,
+  }
+}
+
 interface Swept {
   readonly receipt: SweepReceipt
   readonly amounts: ReadonlyMap<string, Amount>
   readonly kept: readonly Kept[]
+  /** Null without --compact. */
+  readonly compacted: CompactReceipt | null
   readonly at: number
 }
 
-function jsonOf({ receipt, amounts, kept, at }: Swept) {
+function jsonOf({ receipt, amounts, kept, compacted, at }: Swept) {
   const { dryRun, trashed, purged, clockJumped } = receipt
   const [moved, deleted] = [sumOf(trashed, amounts), sumOf(purged, amounts)]
   return {
@@ -47,6 +77,11 @@ function jsonOf({ receipt, amounts, kept, at }: Swept) {
     bytes: (moved.bytes ?? 0) + (deleted.bytes ?? 0),
     trashed_messages: moved.messages,
     purged_messages: deleted.messages,
+    compacted: compacted && {
+      bytes_before: compacted.bytesBefore,
+      bytes_after: compacted.bytesAfter,
+      remains: compacted.remains,
+    },
     clock_jumped: clockJumped && {
       from: clockJumped.from.toISOString(),
       to: clockJumped.to.toISOString(),
@@ -54,15 +89,25 @@ function jsonOf({ receipt, amounts, kept, at }: Swept) {
   }
 }
 
-function tell(context: CommandContext, { receipt, amounts, kept }: Swept): void {
+function tell(context: CommandContext, swept: Swept): void {
   if (context.quiet) return
+  tellSweep(context, swept)
+  const { compacted } = swept
+  if (compacted === null) return
+  const [before, after] = [compacted.bytesBefore, compacted.bytesAfter].map(formatBytes)
+  context.err.line(`compacted the store from ${before} to ${after}`)
+  if (compacted.remains.includes('log') && context.location().isFile)
+    context.err.line(noteLine('another process uses the store, so its log was not emptied', context.err))
+}
+
+function tellSweep(context: CommandContext, { receipt, amounts, kept }: Swept): void {
   const { err } = context
   const { dot, note } = err.style.symbols
   const { dryRun, trashed, purged, clockJumped } = receipt
   if (clockJumped) {
     const from = formatTime(clockJumped.from)
     err.line(
-      `${err.style.note(note)} the clock has moved by more than a day since ${from}, so nothing is thrown away now`,
+      `${err.style.note(note)} the clock has moved by more than a day since ${from}, so nothing was removed`,
     )
     err.line(dryRun ? 'nothing was changed' : 'nothing was changed. If the clock is right: skein gc')
     return
@@ -72,7 +117,7 @@ function tell(context: CommandContext, { receipt, amounts, kept }: Swept): void 
     {
       verb: dryRun ? 'would delete for good' : 'deleted for good',
       ids: purged,
-      why: 'in the trash for 7 days and two sweeps',
+      why: 'in the trash for 7 days',
     },
   ].filter(({ ids }) => ids.length > 0)
   const width = Math.max(0, ...lines.map(({ verb }) => verb.length))
@@ -96,8 +141,8 @@ function keptLine(kept: readonly Kept[], verb: string, width: number): string {
   const of = (reason: Kept['reason']) => kept.filter(one => one.reason === reason).length
   const [own, live] = [of('no task'), of('someone is answering')]
   const why = [
-    ...(own > 0 ? [`${formatInteger(own)} ${own === 1 ? 'is no task' : 'are no tasks'}`] : []),
-    ...(live > 0 ? [`someone is answering in ${formatInteger(live)}`] : []),
+    ...(own > 0 ? [`${formatInteger(own)} ${own === 1 ? 'has' : 'have'} no task`] : []),
+    ...(live > 0 ? [`${formatInteger(live)} being answered`] : []),
   ]
   const count = padStart(plural(kept.length, 'conversation'), 17)
   return `${padEnd(verb, width)}  ${count}   (expired: ${why.join(', ')})`

@@ -10,6 +10,7 @@ import { confirm } from '../command-line/confirm.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { formatInteger, plural } from '../output/number.ts'
+import { noteLine } from '../output/print.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { formatDay } from '../output/time.ts'
@@ -21,57 +22,71 @@ import { restoreCommand } from './restore.ts'
 
 /** `skein rm`: moves conversations to the trash, and deletes single messages. */
 export const rmCommand: CommandHandler = async (args, context) => {
-  const olderThan = olderThanOf(args)
+  const bulk = bulkOf(args)
   if (hasOption(args, 'undo')) return undo(args, context)
-  return withStore(context, store => removeFrom(store, args, context, olderThan))
+  return withStore(context, store => removeFrom(store, args, context, bulk))
 }
 
 async function removeFrom(
   store: ConversationReader & MessageReader & Lister & Deleter,
   args: Args,
   context: CommandContext,
-  olderThan: number | null,
+  bulk: Bulk | null,
 ): Promise<number> {
   const removal =
-    olderThan === null
+    bulk === null
       ? await findRemoval(store, args.arguments)
-      : await idle(
-          store,
-          olderThan,
-          await conversationScope(store, context, { all: hasOption(args, 'all') }),
-          context.now(),
-        )
+      : await everything(store, bulk, await conversationScope(store, context, bulk), context.now())
   const gone = await messagesGone(store, removal, hasOption(args, 'cascade'))
 
-  if (hasOption(args, 'dry-run')) return dryRun(store, removal, gone, context)
+  if (hasOption(args, 'dry-run')) return dryRun(store, removal, gone, bulk, context)
   if (removal.conversations.length + removal.messages.length > 0) {
-    const question = await questionOf(store, removal, gone)
+    const question = await questionOf(store, removal, gone, bulk)
+    if (gone > 0 && context.canAsk) await tellFinal(store, removal, context)
     if (!(await isConfirmed(question, hasOption(args, 'yes'), context))) {
       if (!context.quiet) context.err.line('nothing was changed')
       return exitCode.ok
     }
   }
   const deleted = await remove(store, removal, hasOption(args, 'cascade'), context)
-  await receipt(store, removal, deleted, context)
+  await receipt(store, removal, deleted, bulk, context)
   return exitCode.ok
 }
 
-function olderThanOf(args: Args): number | null {
+/** Conversations chosen by a rule instead of by their ids. */
+interface Bulk {
+  /** Of all directories. Otherwise of the project. */
+  readonly all: boolean
+  /** The time without activity, as typed and in milliseconds. Null for any. */
+  readonly idle: { readonly text: string; readonly ms: number } | null
+}
+
+function bulkOf(args: Args): Bulk | null {
   const text = textOption(args, 'older-than')
-  const named = args.arguments.length > 0
-  if (text === undefined) {
-    if (!named) throw new UsageError('rm needs an id, or --older-than', 'skein rm --help')
-    if (hasOption(args, 'all')) throw new UsageError('--all is for --older-than', 'skein rm --help')
+  const [rule] = ['older-than', 'all', 'here'].filter(
+    name => hasOption(args, name) || (name === 'older-than' && text !== undefined),
+  )
+  if (rule === undefined) {
+    if (args.arguments.length === 0)
+      throw new UsageError(
+        'rm needs an id',
+        'All of this project: skein rm --here. Everything: skein rm --all',
+      )
     return null
   }
-  if (named) throw new UsageError('--older-than and an id contradict each other', 'Drop one.')
+  if (args.arguments.length > 0)
+    throw new UsageError(`--${rule} and an id contradict each other`, 'Drop one.')
   for (const other of ['undo', 'cascade']) {
     if (hasOption(args, other))
-      throw new UsageError(`--older-than and --${other} contradict each other`, 'Drop one.')
+      throw new UsageError(`--${rule} and --${other} contradict each other`, 'Drop one.')
   }
+  const all = hasOption(args, 'all')
+  if (all && hasOption(args, 'here'))
+    throw new UsageError('--all and --here contradict each other', 'Drop one.')
+  if (text === undefined) return { all, idle: null }
   const ms = parseDuration(text)
   if (ms === null) throw new UsageError(`--older-than: "${text}" is not a duration`, 'Such as 30d, 12h or 2w')
-  return ms
+  return { all, idle: { text, ms } }
 }
 
 async function undo(args: Args, context: CommandContext): Promise<number> {
@@ -82,8 +97,13 @@ async function undo(args: Args, context: CommandContext): Promise<number> {
   return restoreCommand(args, context)
 }
 
-async function idle(store: Lister, ms: number, scope: ConversationScope, now: number): Promise<Removal> {
-  const filter = { ...scope.filter, updatedBefore: new Date(now - ms) }
+async function everything(
+  store: Lister,
+  { idle }: Bulk,
+  scope: ConversationScope,
+  now: number,
+): Promise<Removal> {
+  const filter = { ...scope.filter, ...(idle && { updatedBefore: new Date(now - idle.ms) }) }
   const { items } = await allConversations(store, filter)
   return { conversations: items, messages: [], missing: [] }
 }
@@ -121,6 +141,7 @@ async function questionOf(
   store: ConversationReader,
   { conversations }: Removal,
   gone: number,
+  bulk: Bulk | null,
 ): Promise<string> {
   const parts: string[] = []
   if (conversations.length > 0) {
@@ -130,17 +151,31 @@ async function questionOf(
       conversations.length === 1
         ? `${plural(messages, 'message')} on ${plural((await collectPages(page => store.listBranches(only!.id, page))).length, 'branch', 'branches')}`
         : `${formatInteger(conversations.length)} conversations with ${plural(messages, 'message')}`
-    parts.push(`move ${what} to trash`)
+    const where = bulk === null ? '' : bulk.all ? ', of all directories,' : ' of this project'
+    parts.push(`move ${what}${where} to trash`)
   }
   if (gone > 0) parts.push(`delete ${plural(gone, 'message')} for good`)
   return `${parts.join(', ')}?`
+}
+
+/** Before the question about messages: only a conversation can come back from the trash. */
+async function tellFinal(
+  store: ConversationReader,
+  { messages }: Removal,
+  context: CommandContext,
+): Promise<void> {
+  const ids = [...new Set(messages.map(message => message.conversationId))].slice(0, 3)
+  const short = await Promise.all(ids.map(id => uniqueShortId(store, id)))
+  const { err } = context
+  err.line(noteLine('deleting messages is final: they do not go to the trash', err))
+  err.line(`  a conversation does, and can be restored: ${err.style.id(`skein rm ${short.join(' ')}`)}`)
 }
 
 async function isConfirmed(question: string, yes: boolean, context: CommandContext): Promise<boolean> {
   if (yes) return true
   if (context.canAsk) return confirm(question, context)
   throw new UsageError(
-    `rm asks first, and nobody is here to answer`,
+    'rm asks first, and this is not a terminal',
     'Add --yes; --dry-run shows what would go',
   )
 }
@@ -181,6 +216,7 @@ async function dryRun(
   store: ConversationReader,
   removal: Removal,
   gone: number,
+  bulk: Bulk | null,
   context: CommandContext,
 ): Promise<number> {
   const { conversations, missing } = removal
@@ -198,9 +234,12 @@ async function dryRun(
   }
   if (gone > 0) context.out.line(`would delete for good  ${plural(gone, 'message')}`)
   sayMissing(missing, context)
+  const isNothing = conversations.length + gone === 0
   if (!context.quiet)
     context.err.line(
-      `nothing was changed${conversations.length + gone > 0 ? '. Do it: the same without --dry-run' : ''}`,
+      isNothing && missing.length === 0 && bulk !== null
+        ? nothingFound(bulk)
+        : `nothing was changed${isNothing ? '' : '. Do it: the same without --dry-run'}`,
     )
   return exitCode.ok
 }
@@ -209,6 +248,7 @@ async function receipt(
   store: ConversationReader,
   removal: Removal,
   deleted: DeletedMessages,
+  bulk: Bulk | null,
   context: CommandContext,
 ): Promise<void> {
   if (context.json) return context.out.line(JSON.stringify(jsonOf(false, removal, deleted)))
@@ -234,7 +274,18 @@ async function receipt(
     }
   }
   sayMissing(missing, context)
-  if (conversations.length + messages.length + missing.length === 0) err.line('nothing is that old')
+  if (deleted.remains.some(place => place !== 'backups'))
+    err.line(noteLine('words may remain in the files of the store. Remove them: skein gc --compact', err))
+  if (conversations.length + messages.length + missing.length === 0) err.line(nothingFound(bulk!))
+}
+
+function nothingFound({ all, idle }: Bulk): string {
+  const where = all ? 'in this store' : 'here'
+  if (idle === null) return `there are no conversations ${where}`
+  const [, count, unit] = /^(\d+)\s*([a-z]+)$/i.exec(idle.text.trim()) ?? []
+  const name = { d: 'day', h: 'hour', w: 'week', m: 'minute' }[unit ?? '']
+  const time = name === undefined ? idle.text : plural(Number(count), name)
+  return `nothing ${where} is older than ${time}`
 }
 
 function sayMissing(missing: readonly string[], context: CommandContext): void {

@@ -169,11 +169,14 @@ function tell(
   if (badCount === 0) return
   const [first] = bad
   const mark = style.note(style.symbols.note)
-  const lines = [...new Set(bad.map(({ line }) => line))]
-  const more = badCount > 3 ? ` and ${formatInteger(badCount - 3)} more` : ''
+  // A line can have several faults. They are counted as one line, as long as all are known.
+  const places = new Map(bad.map(({ file, line }) => [`${file} ${line}`, line]))
+  const lines = [...places.values()]
+  const count = bad.length === badCount ? lines.length : badCount
+  const more = count > 3 ? ` and ${formatInteger(count - 3)} more` : ''
   const hint =
     report === undefined ? `--report <file> says what is wrong with each` : `${style.safe(report)} has them`
-  const skipped = `${plural(badCount, 'bad line')} skipped: ${lines.slice(0, 3).join(', ')}${more}`
+  const skipped = `${plural(count, 'bad line')} skipped: ${lines.slice(0, 3).join(', ')}${more}`
   context.err.line(`${mark} ${skipped} ${dot} ${hint}`)
   if (first) context.err.line(style.safe(`  ${where(first.file, first.line)}: ${first.text}`))
 

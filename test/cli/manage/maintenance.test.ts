@@ -115,8 +115,8 @@ test('gc prints what would be removed, moves expired conversations to the trash,
   const dry = await here.skein(['gc', '--dry-run'])
   expect(dry.stderr.split('\n')).toEqual([
     'would move to trash       1 conversation, 1 message, 14 B   (expired)',
-    'would delete for good     1 conversation, 2 messages, 28 B   (in the trash for 7 days and two sweeps)',
-    'would keep                1 conversation   (expired: 1 is no task)',
+    'would delete for good     1 conversation, 2 messages, 28 B   (in the trash for 7 days)',
+    'would keep                1 conversation   (expired: 1 has no task)',
     'nothing was changed. Do it: skein gc · name them: skein gc --dry-run --json',
     '',
   ])
@@ -127,6 +127,7 @@ test('gc prints what would be removed, moves expired conversations to the trash,
     bytes: 42,
     trashed_messages: 1,
     purged_messages: 2,
+    compacted: null,
     clock_jumped: null,
   }
   expect(JSON.parse((await here.skein(['gc', '--dry-run', '--json'])).stdout)).toEqual({
@@ -141,4 +142,24 @@ test('gc prints what would be removed, moves expired conversations to the trash,
   })
   expect((await here.skein(['conversation', 'gc'])).stderr).toContain('nothing has expired')
   expect((await here.skein(['restore', old])).code).toBe(3)
+})
+
+test('gc purges in one run what has been in the trash for 7 days, and compacts the store', async () => {
+  using here = home()
+  const id = await stocked(
+    here,
+    async store => {
+      const { conversation } = await tell(store, { title: 'old' }, 'a', 'b')
+      await store.trash(conversation.id)
+      return conversation.id
+    },
+    { source: at(Date.now() - 10 * day) },
+  )
+  expect((await here.skein(['gc', '--dry-run'])).stderr).toContain('would delete for good')
+  const done = await here.skein(['gc', '--compact'])
+  expect(done.stderr).toMatch(
+    /^deleted for good {5}1 conversation, 2 messages {3}\(in the trash for 7 days\)\n/,
+  )
+  expect(done.stderr).toMatch(/\ncompacted the store from [\d.]+ kB to [\d.]+ kB\n$/)
+  expect((await here.skein(['restore', id])).code).toBe(3)
 })

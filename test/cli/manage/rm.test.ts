@@ -108,7 +108,7 @@ test('rm --older-than removes idle conversations, of this directory or of all', 
   expect(dry).toMatchObject({ dry_run: true, trashed: [old[0]!.conversation.id] })
   expect((await here.skein(['rm', '--older-than', '30d', '--yes'])).code).toBe(0)
   const none = await here.skein(['rm', '--older-than', '30d', '--yes'])
-  expect(none).toMatchObject({ code: 0, stderr: 'nothing is that old\n' })
+  expect(none).toMatchObject({ code: 0, stderr: expect.stringMatching(/^nothing here is older than /) })
   expect((await here.skein(['rm', '--older-than', '30d', '--yes', '--all'])).code).toBe(0)
   await stocked(here, async store => {
     expect(await store.countConversations()).toBe(1)
@@ -152,4 +152,22 @@ test('an ambiguous id is refused with its candidates, and printed ids are unique
   const removed = await here.skein(['rm', '--yes', ids[0]])
   expect(removed.stderr).toContain(`undo: skein rm --undo ${ids[0]}\n`)
   expect((await here.skein(['rm', '--undo', ids[0]])).code).toBe(0)
+})
+
+test('rm --here clears the project and rm --all the store, never without an answer', async () => {
+  using here = home()
+  await stocked(here, async store => {
+    await tell(store, { directory: here.cwd }, 'one', 'two')
+    await tell(store, { directory: here.cwd }, 'three')
+    await tell(store, { directory: '/elsewhere' }, 'four')
+  })
+  expect(await here.skein(['rm', '--all'])).toMatchObject({ code: 2, stdout: '' })
+  expect(await here.skein(['rm', '--all', '--here'])).toMatchObject({ code: 2 })
+  const dry = await here.skein(['rm', '--here', '--dry-run', '--json'])
+  expect(JSON.parse(dry.stdout)).toMatchObject({ dry_run: true, deleted_messages: 0 })
+  expect(JSON.parse(dry.stdout).trashed).toHaveLength(2)
+  expect((await here.skein(['rm', '--here', '--yes'])).stderr).toMatch(/^2 conversations in the trash until /)
+  expect((await here.skein(['rm', '--here', '--yes'])).stderr).toBe('there are no conversations here\n')
+  expect((await here.skein(['rm', '--all', '--yes'])).stderr).toContain('in the trash until ')
+  expect((await here.skein(['ls', '--all', '--json'])).stdout).toBe('[]\n')
 })

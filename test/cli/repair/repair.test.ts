@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, test, vi } from 'vitest'
 import { pathOf } from '../../../src/core/path.ts'
@@ -175,4 +175,22 @@ test('erase removes content from every byte of the file, and from derived data (
     expect((await store.getConversation(conversation.id)).title).toBeNull()
     expect((await store.getBranch(branch)).head).toBe(ids[4])
   })
+})
+
+test('erase removes the words from the input history and names the copies that remain', async () => {
+  using here = home()
+  const { ids } = await stocked(here, store => tell(store, {}, 'the password is hunter2xyz', 'noted'))
+  const history = join(dirname(storeFile(here)), 'typed-lines')
+  const lines = ['another line', 'the password is hunter2xyz', '/title the password is hunter2xyz']
+  writeFileSync(history, lines.map(line => `${JSON.stringify(line)}\n`).join(''))
+  writeFileSync(`${storeFile(here)}.before-migration`, '')
+  const done = await here.skein(['erase', ids[0]!, '--reason', 'password', '--yes'])
+  expect(readFileSync(history, 'utf8')).toBe('"another line"\n')
+  expect(statSync(history).mode & 0o777).toBe(0o600)
+  expect(done.stderr).toContain(
+    'removed 2 lines from the input history\ncopies may remain in: backups, exports',
+  )
+  expect(done.stderr).toContain('conversations.db.before-migration')
+  const again = await here.skein(['erase', ids[0]!, '--reason', 'password', '--yes'])
+  expect(again.stderr).toBe('already erased: 1 message\n')
 })

@@ -253,3 +253,11 @@ async function refusesUsage(here: Home, argv: readonly string[], why = ''): Prom
 function unexpected(text: string): never {
   throw new Error(`nothing should be said, but: ${text}`)
 }
+
+test('import counts a line with several faults once', async () => {
+  using here = home()
+  writeFileSync(join(here.cwd, 'bad.jsonl'), 'this is not JSON\n')
+  const done = await here.skein(['import', 'bad.jsonl'])
+  expect(done.code).toBe(1)
+  expect(done.stderr).toContain('1 bad line skipped: 1 ')
+})
