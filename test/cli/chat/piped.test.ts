@@ -134,7 +134,7 @@ describe('chat in a pipe', () => {
     const lines = Array.from({ length: 12 }, (_, n) => `fact number ${n} is ${n * n}`)
     const run = await here.skein(['chat'], { input: `${lines.join('\n')}\n/compact\n/context\n` })
     expect(run.stderr).toMatch(/summary: \d+ messages are now \d+ tokens\. All are kept\. \/context/)
-    expect(run.stdout).toMatch(/summary .* stands for \d+ messages/)
+    expect(run.stdout).toMatch(/summary .* replaces \d+ messages/)
     expect((await here.skein(['tree'])).stdout.match(/\[USER\]/g)).toHaveLength(12)
   })
 

@@ -78,7 +78,7 @@ describe('a picker', () => {
 
   it('prints question, rows, details and key bindings', () => {
     expect(pickerRows(typing(some, type('jit')), 80, 24, plain).rows).toEqual([
-      'Continue which conversation?  jit                        this directory  2/38',
+      'Continue which conversation?  jit                          this directory  2/38',
       '› Reconnect storm after the certificate reload              now  58  sonnet-4.5',
       '    last   Retrying with the seeded clock. The jitter test',
       '  Backoff maths for the mobile client                        6d  12  gpt-5.2',
