@@ -155,7 +155,7 @@ it.each(providers)('a day with a model of %s', { timeout }, async provider => {
       record.keep('two terminals: the second', two)
     }
 
-    // Another program locks the store while a chat goes on; nothing is lost.
+    // Another program locks the store during a chat; nothing is lost.
     {
       using chat = terminal(here, ['chat'], { patienceMs })
       await chat.see(idle)
