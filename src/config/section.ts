@@ -51,7 +51,7 @@ export function sectionOf(entry: Entry, path: string, findings: Findings): Secti
       const member = members.get(name)
       if (!member || member.value === null) return []
       if (!isList(member.value)) {
-        problem(member.line, name, 'is no list')
+        problem(member.line, name, 'is not a list')
         return []
       }
       return member.value.flatMap(item => asText(item, name) ?? [])
@@ -83,7 +83,7 @@ export function sectionOf(entry: Entry, path: string, findings: Findings): Secti
   function read<T>(name: string, reader: Reader<T>, standard?: string): T | undefined {
     const member = members.get(name)
     if (!member) return undefined
-    const value = isPlain(member.value) ? reader(member.value) : new Error('is no single value')
+    const value = isPlain(member.value) ? reader(member.value) : new Error('is not a single value')
     if (value instanceof Error) {
       const quoted = isPlain(member.value) ? `${JSON.stringify(member.value)} ` : ''
       problem(member.line, name, `${quoted}${value.message}${standard ? ` (default ${standard})` : ''}`)
@@ -95,13 +95,13 @@ export function sectionOf(entry: Entry, path: string, findings: Findings): Secti
 
   function mapping(given: Entry, where: string): ReadonlyMap<string, Entry> {
     if (given.value instanceof Map) return given.value
-    if (given.value !== null) problem(given.line, where, 'is no mapping of names to values')
+    if (given.value !== null) problem(given.line, where, 'is not a mapping of names to values')
     return new Map()
   }
 
   function asText({ line, value }: Entry, name: string): string | undefined {
     if (isPlain(value) && value !== null) return String(value)
-    problem(line, name, 'is no text')
+    problem(line, name, 'is not text')
     return undefined
   }
 

@@ -4,7 +4,7 @@ import { parseDuration } from './duration.ts'
 export type Reader<T> = (value: unknown) => T | Error
 
 export const text: Reader<string> = value =>
-  typeof value === 'string' && value.trim() !== '' ? value.trim() : new Error('is no text')
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : new Error('is not text')
 
 /** An integer above 0; a text that contains one is accepted too, as in the environment. */
 export const positive: Reader<number> = value => {
@@ -17,7 +17,7 @@ export const positive: Reader<number> = value => {
 export const duration: Reader<number> = value => {
   const ms = typeof value === 'string' ? parseDuration(value) : null
   if (ms === null) return new Error('is not a duration, such as 24h, 30d or 90m')
-  return ms > 0 ? ms : new Error('is no time at all')
+  return ms > 0 ? ms : new Error('must be longer than zero')
 }
 
 /** `off` or an empty value switches it off. */

@@ -54,7 +54,7 @@ export function promptOf(
   const write = writer(dialect, names, callIds(), model, currentTurn(rest))
   const sides = alternating(rest, write)
   if (sides[0]?.by !== 'user') sides.unshift(words('(The conversation begins here.)'))
-  if (sides.at(-1)?.by !== 'user') sides.push(words('(Please go on.)'))
+  if (sides.at(-1)?.by !== 'user') sides.push(words('(Please continue.)'))
   return marked([...systemOf(leading, dialect), ...sides.flatMap(side => messagesOf(side, dialect))], dialect)
 }
 

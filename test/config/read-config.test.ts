@@ -122,19 +122,19 @@ test('reports all problems at once, with file, line, value and default', async (
     'models: [a]',
   ].join('\n')
   expect(await problemsOf(yaml)).toEqual([
-    './skein.yaml:1 model: 7 is no text (default the built-in one)',
+    './skein.yaml:1 model: 7 is not text (default the built-in one)',
     './skein.yaml:3 max_tokens: "lots" is not a number (default 100000)',
     './skein.yaml:4 keep_recent_messages: -1 is not a whole number above 0 (default 10)',
     './skein.yaml:5 token_strategy: "forget" is none of sliding_window, summarization (default sliding_window)',
     './skein.yaml:6 session_expiration: 24 is not a duration, such as 24h, 30d or 90m (default 24h)',
     './skein.yaml:7 max_token: unknown setting. Known here: session_expiration, cleanup_interval, token_strategy, max_tokens, keep_recent_messages, max_messages, max_age, load_limit',
     './skein.yaml:8 conversations: "maybe" is neither on nor off (default on)',
-    './skein.yaml:9 mcp.z: is no mapping of names to values',
+    './skein.yaml:9 mcp.z: is not a mapping of names to values',
     './skein.yaml:9 mcp.x: needs command',
     './skein.yaml:9 url: "ftp://a" is not a URL: it must begin with http:// or https://',
     './skein.yaml:9 mcp.z: needs command',
     './skein.yaml:10 servers: unknown setting. Known here: model, models, conversation, channels, projects, mcp, agents',
-    './skein.yaml:11 models: is no mapping of names to values',
+    './skein.yaml:11 models: is not a mapping of names to values',
   ])
 })
 

@@ -126,7 +126,7 @@ const damages: [change: string, severity: Severity, seq: number | null, what: Re
     `UPDATE {messages} SET parent_seq = 5 WHERE body = '{"blocks":"three"}'`,
     'damage',
     2,
-    /id does not match|came after/,
+    /id does not match|stored after/,
   ],
   [
     `UPDATE {messages} SET id = 'abcdefghijklmnopqrstuvwxyz234567' WHERE body = '{"blocks":"two"}'`,

@@ -183,7 +183,7 @@ function checkBody(body: unknown, bodyHash: string): void {
       return { data: new Uint8Array(), bytes: 0 }
     })
   } catch {
-    throw new InvalidError('body', 'is no body of a message')
+    throw new InvalidError('body', 'is not the body of a message')
   }
   checkContent(content.blocks, content.meta ?? undefined, 'body', { content: 'blocks', metadata: 'meta' })
   const named = new Set(blobHashesIn(body))

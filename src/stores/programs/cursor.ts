@@ -21,7 +21,7 @@ export function readCursor(text: string, shape: readonly CursorPart[]): (string 
     Array.isArray(place) &&
     place.length === shape.length &&
     place.every((value, i) => isPart(value, shape[i]!))
-  if (!fits) throw new InvalidError('after', 'is no cursor of this list: give back what `next` held')
+  if (!fits) throw new InvalidError('after', 'is not a cursor of this list: pass the value of `next`')
   return place as (string | number)[]
 }
 

@@ -159,7 +159,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
 
   async function storeWide(): Promise<void> {
     const findings = createFindingList(null)
-    await step(guarded(findings, 'what hangs on conversations', () => checkOrphans(findings)))
+    await step(guarded(findings, 'the rows that belong to conversations', () => checkOrphans(findings)))
     await step(guarded(findings, 'the prompts', () => checkPrompts(findings)))
     try {
       await blobs(findings)

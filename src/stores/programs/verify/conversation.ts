@@ -172,7 +172,7 @@ function* checkSummaries({ conv }: RawConversationRow, findings: FindingList): P
     if (found === null)
       findings.add('repairable', 'a summary ends or begins with a message that is not there', about)
     else if (found !== summary.checksum)
-      findings.add('repairable', 'a summary was made of other messages than those it stands for', about)
+      findings.add('repairable', 'a summary was made of other messages than those of its range', about)
   }
 }
 

@@ -146,9 +146,8 @@ export function* readRawPositions(conv: Conv, seqs: readonly number[]): Program<
 
 function complainOfParent(row: RawMessageRow, findings: FindingList, isPurging: boolean): void {
   const about = subjectOf(row)
-  if (row.parent_seq >= row.seq) findings.add('damage', 'it hangs on a message that came after it', about)
-  else if (!isPurging)
-    findings.add('damage', `the message it hangs on (seq ${row.parent_seq}) is missing`, about)
+  if (row.parent_seq >= row.seq) findings.add('damage', 'its parent was stored after it', about)
+  else if (!isPurging) findings.add('damage', `its parent (seq ${row.parent_seq}) is missing`, about)
 }
 
 type Tombstone = VerifyStatements['rawTombstones'][1]
@@ -193,7 +192,7 @@ function walkGaps({ conv, next_seq }: RawConversationRow, findings: FindingList)
     for (const tombstone of buried) {
       missing(from, Math.min(tombstone.seq, seq) - 1)
       if (tombstone.parent_seq >= tombstone.seq)
-        findings.add('repairable', 'a tombstone hangs on what came after it', { seq: tombstone.seq })
+        findings.add('repairable', 'the parent of a tombstone was stored after it', { seq: tombstone.seq })
       from = Math.max(from, tombstone.seq + 1)
     }
     missing(from, seq - 1)

@@ -67,7 +67,7 @@ export function* recoverRecords(
     if (row.text === null) continue
     const isSame = kept.isSame(row.first_seq, row.first_id) && kept.isSame(row.last_seq, row.last_id)
     if (isSame) yield* made('a summary', () => stored.summaryRecord(id, row))
-    else lose('a summary stands for messages that are lost')
+    else lose('the messages of a summary are lost')
   }
   for (const row of read<EventRow>('events', ['n']))
     yield* made('an event', () => stored.eventRecord(id, row))
