@@ -1,3 +1,5 @@
+import type { ModelOptions } from '../core/model.ts'
+
 /** The source of a value. The last source with a value wins: defaults, the user's file, the project's file,
  *  the environment. Flags override all of them and belong to the command. */
 export type ValueSource =
@@ -10,7 +12,8 @@ export interface ConversationSettings {
   readonly sessionExpirationMs: number
   readonly cleanupIntervalMs: number
   readonly tokenStrategy: 'sliding_window' | 'summarization'
-  readonly maxTokens: number
+  /** Most tokens of a context, for any size of window. */
+  readonly maxTokens: number | null
   readonly keepRecentMessages: number
   readonly maxMessages: number | null
   readonly maxAgeMs: number | null
@@ -31,12 +34,32 @@ export interface AddressSettings {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** The settings of one model, by `models.<name>`. */
+export interface ModelSettings {
+  /** Its window in tokens, instead of the known one. */
+  readonly window: number | null
+  readonly options: ModelOptions
+  readonly price: PriceSettings | null
+}
+
+/** In dollars per million tokens. */
+export interface PriceSettings {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number
+  readonly cacheWrite?: number
+}
+
 /** All settings. A setting that was not given has its default. */
 export interface Config {
   /** The default model: a name or an alias. Null: the built-in model. */
   readonly model: string | null
   /** Aliases: a short name for `provider/model`. */
   readonly models: Readonly<Record<string, string>>
+  /** Settings of models, by a name or an alias. */
+  readonly modelSettings: Readonly<Record<string, ModelSettings>>
+  /** The options of every model call, unless a model has its own. */
+  readonly options: ModelOptions
   readonly conversation: ConversationSettings
   /** By channel: how long a conversation is continued automatically; null means without a limit. */
   readonly channels: Readonly<Record<string, { readonly expirationMs: number | null }>>
@@ -59,7 +82,7 @@ export const conversationDefaults: ConversationSettings = {
   sessionExpirationMs: 24 * 3_600_000,
   cleanupIntervalMs: 3_600_000,
   tokenStrategy: 'sliding_window',
-  maxTokens: 100_000,
+  maxTokens: null,
   keepRecentMessages: 10,
   maxMessages: null,
   maxAgeMs: null,

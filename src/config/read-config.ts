@@ -8,7 +8,7 @@ import { InvalidError } from '../core/errors.ts'
 import { homeFolder } from '../system/home-folder.ts'
 import { type Config, conversationDefaults, type ValueSource } from './config.ts'
 import { configFolder, type Environment } from './folder.ts'
-import { type Findings, sectionOf } from './section.ts'
+import { defaultNote, type Findings, sectionOf } from './section.ts'
 import { conversationSettings, type Draft, defaultText, takeSections } from './sections.ts'
 
 /** A configuration and its problems. A setting with a problem has its default. */
@@ -31,6 +31,8 @@ export async function inspectConfig(cwd: string, env: Environment): Promise<Insp
   const draft: Draft = {
     model: null,
     models: {},
+    modelSettings: {},
+    options: {},
     conversation: conversationDefaults,
     channels: {},
     projects: {},
@@ -75,7 +77,7 @@ function takeEnvironment(
     if (!given) continue
     const value = reader(given)
     if (value instanceof Error) {
-      const problem = `${JSON.stringify(given)} ${value.message} (default ${defaultText[field]})`
+      const problem = `${JSON.stringify(given)} ${value.message}${defaultNote(defaultText[field])}`
       problems.push(new InvalidError(variable, problem))
       continue
     }

@@ -1,4 +1,5 @@
 import { InvalidError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
 import type { ValueSource } from './config.ts'
 import type { Reader } from './values.ts'
 import type { Entry } from './yaml-file.ts'
@@ -28,6 +29,12 @@ export interface Section {
   section(name: string): Section | null
   /** A mapping of names to mappings. */
   sections(name: string): readonly (readonly [string, Section])[]
+  /** A mapping of names to texts or mappings. */
+  textsOrSections(name: string): readonly (readonly [string, string | Section])[]
+  /** Any value, as JSON. */
+  json(name: string): Json | undefined
+  /** Reports a problem with a member. */
+  refuse(name: string, what: string): void
 }
 
 /** Reads a mapping at a path (`conversation`, `mcp.files`; '' for the file itself). */
@@ -78,6 +85,25 @@ export function sectionOf(entry: Entry, path: string, findings: Findings): Secti
         return [key, sectionOf(value, `${at(name)}.${key}`, findings)] as const
       })
     },
+    textsOrSections(name) {
+      const member = members.get(name)
+      if (!member) return []
+      return [...mapping(member, at(name))].flatMap(
+        ([key, value]): (readonly [string, string | Section])[] => {
+          note(`${at(name)}.${key}`, value.line)
+          if (value.value instanceof Map) return [[key, sectionOf(value, `${at(name)}.${key}`, findings)]]
+          const content = asText(value, `${name}.${key}`)
+          return content === undefined ? [] : [[key, content]]
+        },
+      )
+    },
+    json(name) {
+      const member = members.get(name)
+      if (!member) return undefined
+      note(at(name), member.line)
+      return jsonOf(member)
+    },
+    refuse: (name, what) => problem(members.get(name)?.line ?? entry.line, name, what),
   }
 
   function read<T>(name: string, reader: Reader<T>, standard?: string): T | undefined {
@@ -86,7 +112,7 @@ export function sectionOf(entry: Entry, path: string, findings: Findings): Secti
     const value = isPlain(member.value) ? reader(member.value) : new Error('is not a single value')
     if (value instanceof Error) {
       const quoted = isPlain(member.value) ? `${JSON.stringify(member.value)} ` : ''
-      problem(member.line, name, `${quoted}${value.message}${standard ? ` (default ${standard})` : ''}`)
+      problem(member.line, name, `${quoted}${value.message}${defaultNote(standard)}`)
       return undefined
     }
     note(at(name), member.line)
@@ -118,10 +144,22 @@ export function sectionOf(entry: Entry, path: string, findings: Findings): Secti
   }
 }
 
+/** ` (default 10)`, ` (no default)`; '' if it is not worth a word. */
+export function defaultNote(standard: string | undefined): string {
+  if (standard === undefined) return ''
+  return standard === 'none' ? ' (no default)' : ` (default ${standard})`
+}
+
 type Plain = string | number | boolean | null
 
 function isPlain(value: Entry['value']): value is Plain {
   return value === null || typeof value !== 'object'
+}
+
+function jsonOf({ value }: Entry): Json {
+  if (isPlain(value)) return value
+  if (isList(value)) return value.map(jsonOf)
+  return Object.fromEntries([...value].map(([key, member]) => [key, jsonOf(member)]))
 }
 
 function isList(value: Entry['value']): value is readonly Entry[] {

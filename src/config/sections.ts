@@ -1,4 +1,5 @@
 import type { AddressSettings, Config, ConversationSettings, ProgramSettings } from './config.ts'
+import { readModelSettings, readOptions } from './model-settings.ts'
 import type { Section } from './section.ts'
 import { address, duration, oneOf, onOrOff, orOff, positive, type Reader, text } from './values.ts'
 
@@ -14,7 +15,7 @@ export const conversationSettings: readonly ConversationSetting[] = [
   { field: 'sessionExpirationMs', name: 'session_expiration', reader: duration },
   { field: 'cleanupIntervalMs', name: 'cleanup_interval', reader: duration },
   { field: 'tokenStrategy', name: 'token_strategy', reader: oneOf('sliding_window', 'summarization') },
-  { field: 'maxTokens', name: 'max_tokens', reader: positive },
+  { field: 'maxTokens', name: 'max_tokens', reader: orOff(positive) },
   { field: 'keepRecentMessages', name: 'keep_recent_messages', reader: positive },
   { field: 'maxMessages', name: 'max_messages', reader: orOff(positive) },
   { field: 'maxAgeMs', name: 'max_age', reader: orOff(duration) },
@@ -28,9 +29,11 @@ export type Draft = Mutable<Omit<Config, 'sources' | 'files' | 'ignored'>>
 
 /** Adds a file's settings. Every problem is reported to the section; valid settings count all the same. */
 export function takeSections(root: Section, draft: Draft): void {
-  root.only('model', 'models', 'conversation', 'channels', 'projects', 'mcp', 'agents')
+  root.only('model', 'models', 'options', 'conversation', 'channels', 'projects', 'mcp', 'agents')
   draft.model = root.value('model', text, 'the built-in one') ?? draft.model
-  for (const [name, model] of root.texts('models')) draft.models = { ...draft.models, [name]: model }
+  takeModels(root, draft)
+  const options = root.section('options')
+  if (options) draft.options = { ...draft.options, ...readOptions(options) }
   takeConversation(root.section('conversation'), draft)
   for (const [name, section] of root.sections('channels')) {
     section.only('expiration')
@@ -52,6 +55,15 @@ export function takeSections(root: Section, draft: Draft): void {
   }
 }
 
+/** A text is an alias; a mapping has the settings of a model, and may name the model that it is an alias of. */
+function takeModels(root: Section, draft: Draft): void {
+  for (const [name, given] of root.textsOrSections('models')) {
+    const { model, ...settings } = typeof given === 'string' ? { model: given } : readModelSettings(given)
+    if (model !== null) draft.models = { ...draft.models, [name]: model }
+    if ('options' in settings) draft.modelSettings = { ...draft.modelSettings, [name]: settings }
+  }
+}
+
 function takeConversation(section: Section | null, draft: Draft): void {
   section?.only(...conversationSettings.map(({ name }) => name))
   for (const { field, name, reader } of conversationSettings) {
@@ -65,7 +77,7 @@ export const defaultText: Readonly<Record<keyof ConversationSettings, string>> =
   sessionExpirationMs: '24h',
   cleanupIntervalMs: '1h',
   tokenStrategy: 'sliding_window',
-  maxTokens: '100000',
+  maxTokens: 'none',
   keepRecentMessages: '10',
   maxMessages: 'off',
   maxAgeMs: 'off',

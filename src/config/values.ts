@@ -14,6 +14,22 @@ export const positive: Reader<number> = value => {
   return Number.isSafeInteger(number) && number > 0 ? number : new Error('is not a whole number above 0')
 }
 
+/** A number from 0, and at most `most`; a text that contains one is accepted too. */
+export function numberUpTo(most: number): Reader<number> {
+  return value => {
+    const number = typeof value === 'string' && /^\d*\.?\d+$/.test(value) ? Number(value) : value
+    if (typeof number !== 'number' || Number.isNaN(number)) return new Error('is not a number')
+    if (number >= 0 && number <= most) return number
+    return new Error(most === Number.POSITIVE_INFINITY ? 'is below 0' : `is not a number from 0 to ${most}`)
+  }
+}
+
+/** Any integer; a text that contains one is accepted too. */
+export const integer: Reader<number> = value => {
+  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
+  return Number.isSafeInteger(number) ? (number as number) : new Error('is not a whole number')
+}
+
 export const duration: Reader<number> = value => {
   const ms = typeof value === 'string' ? parseDuration(value) : null
   if (ms === null) return new Error('is not a duration, such as 24h, 30d or 90m')

@@ -21,7 +21,7 @@ async function chatWith(here: Home, ...settings: readonly string[]) {
   writeFileSync(join(here.cwd, 'skein.yaml'), `${lines.join('\n')}\n`)
   const { stdout, stderr, code } = await here.skein(['chat'], { input })
   expect(code).toBe(0)
-  const [, seen] = /^what the next call sees: (\d+) of 128k/m.exec(stdout) ?? []
+  const [, seen] = /^what the next call sees: (\d+) of \S+ \(/m.exec(stdout) ?? []
   return { stdout, stderr, seen: Number(seen) }
 }
 

@@ -30,11 +30,13 @@ test('uses the documented defaults without a file and without variables', async 
   expect(await readConfig(here.cwd, here.env)).toEqual({
     model: null,
     models: {},
+    modelSettings: {},
+    options: {},
     conversation: {
       sessionExpirationMs: 86_400_000,
       cleanupIntervalMs: 3_600_000,
       tokenStrategy: 'sliding_window',
-      maxTokens: 100_000,
+      maxTokens: null,
       keepRecentMessages: 10,
       maxMessages: null,
       maxAgeMs: null,
@@ -123,7 +125,7 @@ test('reports all problems at once, with file, line, value and default', async (
   ].join('\n')
   expect(await problemsOf(yaml)).toEqual([
     './skein.yaml:1 model: 7 is not text (default the built-in one)',
-    './skein.yaml:3 max_tokens: "lots" is not a number (default 100000)',
+    './skein.yaml:3 max_tokens: "lots" is not a number (no default)',
     './skein.yaml:4 keep_recent_messages: -1 is not a whole number above 0 (default 10)',
     './skein.yaml:5 token_strategy: "forget" is none of sliding_window, summarization (default sliding_window)',
     './skein.yaml:6 session_expiration: 24 is not a duration, such as 24h, 30d or 90m (default 24h)',

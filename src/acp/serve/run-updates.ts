@@ -8,8 +8,6 @@ export interface RunUpdateOptions {
   newId(): string
   /** True if the tool runs without a permission request. */
   isAllowed(name: string): boolean
-  /** The context window, in tokens. */
-  readonly window: number
 }
 
 type UsageUpdate = Extract<SessionUpdate, { sessionUpdate: 'usage_update' }>
@@ -23,17 +21,17 @@ export interface RunUpdates {
   left(): readonly SessionUpdate[]
 }
 
-export function createRunUpdates({ newId, isAllowed, window }: RunUpdateOptions): RunUpdates {
+export function createRunUpdates({ newId, isAllowed }: RunUpdateOptions): RunUpdates {
   const open = new Set<string>()
   let messageId = newId()
-  let context = 0
+  let context = { total: 0, budget: 0 }
   let usage: UsageUpdate | null = null
 
   function of(event: AgentEvent): readonly SessionUpdate[] {
     switch (event.type) {
       case 'context':
         messageId = newId()
-        context = event.tokens.total
+        context = event.tokens
         return []
       case 'text':
         return [
@@ -49,8 +47,9 @@ export function createRunUpdates({ newId, isAllowed, window }: RunUpdateOptions)
       case 'tool_ended':
         return endOf(event)
       case 'answered': {
-        const { input = context, output = 0 } = event.usage
-        usage = { sessionUpdate: 'usage_update', used: input + output, size: window }
+        const { input = context.total, output = 0 } = event.usage
+        // The part of the window that may be used: clients show how full it is.
+        usage = { sessionUpdate: 'usage_update', used: input + output, size: context.budget }
         return [usage]
       }
       default:

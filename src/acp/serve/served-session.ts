@@ -8,7 +8,6 @@ import type {
 import { type Agent, createAgent } from '../../agent/agent.ts'
 import { type McpServer, type McpTools, openMcpTools } from '../../agent/mcp/open-mcp-tools.ts'
 import type { AgentEvent } from '../../agent/run/events.ts'
-import { windowOf } from '../../context/fit/model-windows.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { conversationId } from '../../core/ids.ts'
 import { createSerialQueue } from '../../core/wait.ts'
@@ -121,8 +120,7 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
     if (signal.aborted) return { stopReason: 'cancelled' }
     const words = messageFromPrompt(prompt)
     const agent = await agentNow()
-    const window = windowOf(settings.model).limit
-    const updates = createRunUpdates({ newId, isAllowed: permissions.isAllowed, window })
+    const updates = createRunUpdates({ newId, isAllowed: permissions.isAllowed })
     calls.forget()
     return answerPrompt({ agent, branch: await place(), words, signal, updates, store, notify, onShown, log })
   }

@@ -7,15 +7,9 @@ import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import {
-  chooseModel,
-  demoNote,
-  fullModelName,
-  knownAliases,
-  type ModelChoice,
-  openNamedModel,
-} from '../model/choose-model.ts'
+import { chooseModel, demoNote, type ModelChoice, openNamedModel } from '../model/choose-model.ts'
 import { configuredTools } from '../model/configured-tools.ts'
+import { fullModelName, knownAliases } from '../model/full-model-name.ts'
 import { agentSettings } from '../model/model-setup.ts'
 import { missingKey } from '../model/provider-keys.ts'
 import { modelName } from '../output/model-name.ts'
@@ -100,9 +94,9 @@ async function serveOwn(args: Args, context: CommandContext): Promise<number> {
         async agentParts(model) {
           return {
             // Opened per prompt: an editor shows the error of a prompt, but not why an agent has exited.
-            model: await openNamedModel(model, context, choice.aliases).catch(inOneSentence),
+            model: await openNamedModel(model, context, config).catch(inOneSentence),
             tools: (await tools).tools,
-            ...agentSettings(config),
+            ...agentSettings(config, model),
             ...(system === undefined ? {} : { system }),
           }
         },

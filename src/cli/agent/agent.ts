@@ -53,7 +53,6 @@ export const agentCommand: CommandHandler = async (args, context) => {
   return await startChat(await withOrigin(chosen, name, context), context, {
     setup,
     keptIn,
-    system: null,
     name: textOption(args, 'session') ?? null,
     onChat(begun) {
       chat = begun
@@ -108,7 +107,13 @@ async function foreignSpeaker(agent: Agent, name: string, context: CommandContex
     isForeign: true,
     window: 0,
     options: {},
-    contextWindow: { limit: 0 },
+    limit: () => 0,
+    systemIn: () => null,
+    ofNew: { model: name },
+    changeOf: () => null,
+    contextAt() {
+      throw new InvalidError('model', `${name} chooses its own context`)
+    },
     agentOn: async () => agent,
   }
 }

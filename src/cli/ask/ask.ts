@@ -22,7 +22,7 @@ import { type ChosenConversation, chooseConversation } from '../target/choose-co
 import { headerLines } from '../target/header-lines.ts'
 import { targetFlags } from '../target/target-flags.ts'
 import { promptMessage, readPromptParts } from './prompt-message.ts'
-import { answerJson, receiptLine } from './receipt.ts'
+import { answerJson, type ReceiptFacts, receiptLine } from './receipt.ts'
 
 /** `skein [prompt…]`: one question, one answer. Without a prompt, on a terminal: `skein chat`. */
 export const askCommand: CommandHandler = async (args, context) => {
@@ -31,9 +31,11 @@ export const askCommand: CommandHandler = async (args, context) => {
   const isBare = promptMessage(asked) === null
   // The word after -c may turn out to be the prompt.
   if (isBare && !wishes.continueWith) return chatInstead(args, context)
-  const setup = await openModelSetup(args, context)
   const keptIn = wishes.incognito ? null : newStorePath(context)
+  // Before the store is created: a wrong name or a missing key must leave nothing behind.
+  const early = keptIn === null ? null : await openModelSetup(args, context)
   const chosen = await chooseConversation(args, context)
+  const setup = early ?? (await openModelSetup(args, context, chosen.status?.conversation))
   const message = promptMessage(asked, chosen.promptWord)
   if (message === null) return chatInstead(args, context)
   return askModel({ message, setup, chosen, keptIn, context })
@@ -58,7 +60,7 @@ interface AskRequest {
 async function askModel({ message, setup, chosen, keptIn, context }: AskRequest): Promise<number> {
   const { err, out, quiet, json } = context
   const store = chosen.how === 'incognito' ? null : await context.store()
-  const target = await chosen.enter(setup.model.id)
+  const target = await chosen.enter(setup)
   const say = (line = '') => {
     if (!quiet && !json) err.line(line)
   }
@@ -87,7 +89,8 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
     if (json) await printJson(answered, heard, { chosen, setup, store, context })
     else {
       gap()
-      for (const line of endLines(answered, await shortOf(answered, store), setup, context)) say(line)
+      const fill = await fillAfter(answered, store, setup)
+      for (const line of endLines(answered, await shortOf(answered, store), fill, setup, context)) say(line)
     }
     return exitCodeFor(answered)
   } catch (error) {
@@ -129,15 +132,34 @@ async function shortOf(
   return store && reply.head ? uniqueShortId(store, reply.head) : null
 }
 
+/** How full the window is for the next call, as the status line of a chat shows it. */
+async function fillAfter(
+  { reply, context: facts }: PrintedAnswer,
+  store: (ConversationReader & MessageReader) | null,
+  setup: ModelSetup,
+): Promise<ReceiptFacts['context']> {
+  if (store === null || reply.branch === null)
+    return facts && { used: facts.used + (reply.usage.output ?? 0), limit: facts.budget }
+  try {
+    const conversation = await store.getConversation(reply.branch.conversationId)
+    const { fitted } = await setup.contextAt(store, conversation, reply.head)
+    return { used: fitted.tokens.total, limit: fitted.tokens.budget }
+  } catch {
+    // The answer is on the screen: a receipt without a gauge is better than an error.
+    return facts && { used: facts.used, limit: facts.budget }
+  }
+}
+
 /** The receipt and the notes after it. */
 function endLines(
   answered: PrintedAnswer,
   message: string | null,
+  fill: ReceiptFacts['context'],
   setup: ModelSetup,
   context: CommandContext,
 ): readonly string[] {
   const { err } = context
-  const { reply, tookMs, context: facts } = answered
+  const { reply, tookMs } = answered
   const { style } = err
   const note = (text: string) => noteLine(text, err)
   if (reply.status === 'interrupted') {
@@ -151,7 +173,7 @@ function endLines(
         model: setup.model.id,
         usage: reply.usage,
         cost: turnCost(setup.model.id, reply.usage),
-        context: facts && { used: facts.used, window: setup.window },
+        context: fill,
       },
       err,
     ),

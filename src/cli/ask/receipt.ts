@@ -29,6 +29,8 @@ export interface AnswerJson {
   readonly context: {
     readonly used: number
     readonly window: number
+    /** Most tokens of a context: the part of the window that may be used. */
+    readonly limit: number
     readonly left_out: number
     readonly summarised: number
   } | null
@@ -65,6 +67,7 @@ export async function answerJson(facts: AnswerFacts, store: MessageReader | null
     context: context && {
       used: context.used,
       window,
+      limit: context.budget,
       left_out: context.leftOut,
       summarised: context.summarised,
     },
@@ -95,8 +98,8 @@ export interface ReceiptFacts {
   readonly usage: Usage
   /** In dollars; null if the price is unknown. */
   readonly cost: number | null
-  /** How full the window is; null if unknown. */
-  readonly context: { readonly used: number; readonly window: number } | null
+  /** How much of the limit the next call uses; null if unknown. */
+  readonly context: { readonly used: number; readonly limit: number } | null
 }
 
 /** `saved t4m6xe · sonnet-4.5 · 74k in (69k cached), 1.2k out · $0.05 · context 37%`. If the line is too
@@ -130,6 +133,6 @@ function usageText({ input, output, cacheRead }: Usage): string {
 }
 
 function contextText(context: ReceiptFacts['context']): string {
-  const percent = context === null ? 0 : Math.round((100 * context.used) / context.window)
+  const percent = context === null ? 0 : Math.round((100 * context.used) / context.limit)
   return percent < 1 ? '' : `context ${percent}%`
 }

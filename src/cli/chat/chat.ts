@@ -22,14 +22,15 @@ import { takeTurn } from './take-turn.ts'
 /** `skein chat`: runs turns until the user leaves. */
 export const chatCommand: CommandHandler = async (args, context) => {
   if (context.json) throw new UsageError('chat has no --json', 'One answer as JSON: skein ask --json "…"')
-  const setup = await openModelSetup(args, context)
   const keptIn = hasOption(args, 'incognito') ? null : newStorePath(context)
+  // Before the store is created: a wrong name or a missing key must leave nothing behind.
+  const early = keptIn === null ? null : await openModelSetup(args, context)
   const chosen = await chooseConversation(args, context)
+  const setup = early ?? (await openModelSetup(args, context, chosen.status?.conversation))
   if (chosen.promptWord !== null) throw new NotFoundError('id', chosen.promptWord)
   return startChat(chosen, context, {
     setup,
     keptIn,
-    system: textOption(args, 'system') ?? null,
     name: textOption(args, 'session') ?? null,
   })
 }
@@ -38,7 +39,6 @@ export interface ChatOptions {
   readonly setup: ModelSetup
   /** The path of a store that does not exist yet; null otherwise. */
   readonly keptIn?: string | null
-  readonly system: string | null
   /** The name after `--session`; null without the flag. */
   readonly name: string | null
   /** Called before the first turn. */
@@ -58,7 +58,7 @@ export async function startChat(
     if (!quiet) err.line(line)
   }
   const store = isIncognito ? null : await context.store()
-  const controller = createChatController({ context, store, chosen, setup, system: options.system })
+  const controller = createChatController({ context, store, chosen, setup })
   // Opened first, so that keys typed ahead are read in raw mode.
   const keyboard = context.canAsk ? openKeyboard(context, err) : null
   const parts: Chat = {

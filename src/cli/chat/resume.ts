@@ -3,7 +3,7 @@ import { type CommandHandler, hasOption } from '../command-line/command.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { openModelSetup } from '../model/model-setup.ts'
-import { chooseConversation, chooseNamed } from '../target/choose-conversation.ts'
+import { type ChosenConversation, chooseConversation, chooseNamed } from '../target/choose-conversation.ts'
 import { findNamed } from '../target/find-named.ts'
 import { startChat } from './chat.ts'
 import { openKeyboard } from './input/keyboard.ts'
@@ -14,25 +14,23 @@ export const resumeCommand: CommandHandler = async (args, context) => {
   const [id] = args.arguments
   if (id === undefined && !context.canAsk)
     throw new UsageError('resume needs an id here', 'skein ls lists them')
-  const setup = await openModelSetup(args, context)
   const store = await context.store()
-  const options = { setup, system: null, name: null }
+  const start = async (chosen: ChosenConversation) => {
+    const setup = await openModelSetup(args, context, chosen.status?.conversation)
+    return startChat(chosen, context, { setup, name: null })
+  }
   if (id !== undefined) {
     const found = await findNamed(id, store, context)
     if (!found) throw new NotFoundError('id', id)
     const chosen = await chooseNamed(id, found, { force: hasOption(args, 'force') }, store, context)
-    return startChat(chosen, context, options)
+    return start(chosen)
   }
   const keyboard = openKeyboard(context, context.err)
   const named = await pickConversation(store, keyboard, context, 'new one').finally(() => keyboard.close())
   if (context.signal.aborted) return exitCode.interrupted
   if (named === null) {
-    return startChat(
-      await chooseConversation({ arguments: [], options: { new: true } }, context),
-      context,
-      options,
-    )
+    return start(await chooseConversation({ arguments: [], options: { new: true } }, context))
   }
   const found = await store.resolve(named)
-  return startChat(await chooseNamed(named, found, { force: true }, store, context), context, options)
+  return start(await chooseNamed(named, found, { force: true }, store, context))
 }

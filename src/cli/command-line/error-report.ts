@@ -68,7 +68,7 @@ function hintFor(error: SkeinError): string {
     case 'ambiguous_id':
       return 'Type more characters'
     case 'missing_key':
-      return 'Without a key: -m scripted'
+      return 'Without a key, in a new conversation: skein -n -m scripted'
     case 'busy':
       return 'Try again, or: skein doctor'
     case 'unavailable':

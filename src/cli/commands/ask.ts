@@ -1,5 +1,12 @@
 import type { Command, CommandOption } from '../command-line/command.ts'
 
+const modelOption: CommandOption = {
+  short: 'o',
+  value: '<name=value>',
+  many: true,
+  help: 'option of the model for this run, such as temperature=0.2',
+}
+
 /** Options that choose the conversation and the model, for a prompt and for a chat. */
 const talkOptions: Readonly<Record<string, CommandOption>> = {
   continue: { short: 'c', value: '[id]', help: 'continue a conversation, or from a message' },
@@ -7,8 +14,9 @@ const talkOptions: Readonly<Record<string, CommandOption>> = {
   incognito: { short: 'G', help: 'open nothing, keep nothing' },
   session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
   resume: { value: '<id>', help: 'continue exactly this conversation' },
-  model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
-  system: { value: '<text>', help: 'system prompt for this run' },
+  model: { short: 'm', value: '<name>', help: 'model, from now on; skein config models lists them' },
+  system: { value: '<text>', help: 'system prompt of the conversation, from now on' },
+  option: modelOption,
   force: { help: 'also a conversation of another project' },
 }
 
@@ -56,7 +64,8 @@ export const askCommands: readonly Command[] = [
     summary: 'pick a conversation and continue it',
     arguments: [{ name: 'id', optional: true }],
     options: {
-      model: { short: 'm', value: '<name>', help: 'model; skein config models lists them' },
+      model: { short: 'm', value: '<name>', help: 'model, from now on; skein config models lists them' },
+      option: modelOption,
       force: { help: 'also a conversation of another project' },
     },
     noJson: true,

@@ -1,16 +1,22 @@
 import type { Config } from '../../config/config.ts'
+import type { Conversation } from '../../core/conversation.ts'
+import { MissingKeyError } from '../../core/errors.ts'
 import type { Model } from '../../core/model.ts'
 import { type Args, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { similarWords } from '../command-line/similar-words.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { modelName } from '../output/model-name.ts'
+import { fullModelName, knownAliases } from './full-model-name.ts'
+import { settingsOfModel } from './model-settings.ts'
 
 /** The chosen model, and the reason. */
 export interface ModelChoice {
   /** Provider and name: `anthropic/claude-sonnet-5-5`. */
   readonly id: string
-  /** Where the choice comes from. `key`: the provider whose key is set; `nothing`: the built-in model. */
-  readonly from: 'flag' | 'environment' | 'configuration' | 'key' | 'nothing'
+  /** Where the choice comes from. `conversation`: the model that the conversation keeps; `key`: the provider
+   *  whose key is set; `nothing`: the built-in model. */
+  readonly from: 'flag' | 'conversation' | 'environment' | 'configuration' | 'key' | 'nothing'
   readonly aliases: Readonly<Record<string, string>>
 }
 
@@ -23,24 +29,20 @@ const defaults: readonly (readonly [variable: string, model: string])[] = [
   ['GEMINI_API_KEY', 'google/gemini-3.5-flash'],
 ]
 
-/** Short names that need no configuration. */
-export const knownAliases: Readonly<Record<string, string>> = {
-  sonnet: 'anthropic/claude-sonnet-5-5',
-  opus: 'anthropic/claude-opus-5-5',
-  haiku: 'anthropic/claude-haiku-5-5',
-  gpt: 'openai/gpt-5.5',
-  gemini: 'google/gemini-3.5-flash',
-}
-
 /** Printed if no key is set. */
 export const demoNote = 'no key set: this is the built-in demo model. For a real one: skein config'
 
-/** Chooses a model: `-m`, SKEIN_MODEL, the configuration, the first provider whose key is set, the built-in
- *  model. */
+/** What is known of a conversation's model: null for a new conversation. */
+export type ModelOwner = Pick<Conversation, 'model' | 'metadata'> | null
+
+/** Chooses a model: `-m`, the one that the conversation keeps, SKEIN_MODEL, the configuration, the first
+ *  provider whose key is set, the built-in model. The built-in model never answers in a conversation of
+ *  another one. Throws UsageError. */
 export function chooseModel(
   args: Args,
   env: CommandContext['env'],
   { model, models: aliases }: Pick<Config, 'model' | 'models'>,
+  conversation: ModelOwner = null,
 ): ModelChoice {
   const named = textOption(args, 'model')
   if (named?.trim() === '') throw new UsageError('--model must not be empty', '-m scripted needs no key')
@@ -49,34 +51,81 @@ export function chooseModel(
     from,
     aliases,
   })
-  if (named !== undefined) return pick(named, 'flag')
+  if (named !== undefined) return checkDemo(pick(named, 'flag'), conversation)
+  const kept = keptModel(conversation)
+  if (kept !== null) return { id: kept, from: 'conversation', aliases }
   if (env.SKEIN_MODEL?.trim()) return pick(env.SKEIN_MODEL, 'environment')
   if (model !== null) return pick(model, 'configuration')
   const [, byKey] = defaults.find(([variable]) => env[variable]?.trim()) ?? []
-  return byKey === undefined ? pick('scripted', 'nothing') : pick(byKey, 'key')
+  return checkDemo(byKey === undefined ? pick('scripted', 'nothing') : pick(byKey, 'key'), conversation)
 }
 
-/** Chooses and opens a model. Throws MissingKeyError, and InvalidError for an unknown name. */
+/** The mark of a conversation whose model was not chosen: no key was set. A real model may continue it. */
+export const demoMark = { demo: true } as const
+
+/** The model that a conversation keeps. The name of another program's agent is no model, and the built-in
+ *  model is kept only if it was named. */
+function keptModel(conversation: ModelOwner): string | null {
+  const model = conversation?.model ?? null
+  if (model === null || model.includes('/')) return model
+  return model === 'scripted' && conversation?.metadata.demo !== true ? model : null
+}
+
+/** Refuses the built-in model in a conversation of another one. */
+export function checkDemo(choice: ModelChoice, conversation: ModelOwner): ModelChoice {
+  const before = conversation?.model ?? 'scripted'
+  if (choice.id !== 'scripted' || before === 'scripted') return choice
+  const name = modelName(before)
+  throw choice.from === 'flag'
+    ? new UsageError(
+        `this conversation is with ${name}, and the demo model does not answer in it`,
+        'In a new one: skein -n -m scripted',
+      )
+    : new UsageError(
+        `this conversation is with ${name}, and no key is set for another model`,
+        'Set one (skein config), or start another: skein -n',
+      )
+}
+
+/** Chooses and opens the model for a conversation. Throws MissingKeyError, UsageError, and InvalidError for
+ *  an unknown name. */
 export async function openChosenModel(
   args: Args,
   context: CommandContext,
+  conversation: ModelOwner = null,
 ): Promise<{ readonly model: Model; readonly choice: ModelChoice; readonly config: Config }> {
   const { readConfig } = await import('../../config/read-config.ts')
   const config = await readConfig(context.cwd, context.env)
-  const choice = chooseModel(args, context.env, config)
-  return { model: await openNamedModel(choice.id, context, choice.aliases), choice, config }
+  const choice = chooseModel(args, context.env, config, conversation)
+  return { model: await openChoice(choice, context, config), choice, config }
+}
+
+/** Opens the chosen model. If the key of a conversation's own model is missing, the error says so. */
+export async function openChoice(
+  choice: ModelChoice,
+  context: CommandContext,
+  config: Config,
+): Promise<Model> {
+  try {
+    return await openNamedModel(choice.id, context, config)
+  } catch (error) {
+    if (choice.from === 'conversation' && error instanceof MissingKeyError)
+      error.message = `this conversation is with ${modelName(choice.id)}, and ${error.message}`
+    throw error
+  }
 }
 
 /** Opens a model by the name that the user typed. */
 export async function openNamedModel(
   name: string,
   context: CommandContext,
-  aliases: Readonly<Record<string, string>> = {},
+  config: Pick<Config, 'models' | 'modelSettings' | 'options'>,
 ): Promise<Model> {
   const { openModel } = await import('../../models/open.ts')
-  const id = fullModelName(name, aliases)
-  if (!id.includes('/') && id !== 'scripted') throw noModel(name, aliases)
-  return openModel(id, { env: context.env })
+  const id = fullModelName(name, config.models)
+  if (!id.includes('/') && id !== 'scripted') throw noModel(name, config.models)
+  const { price } = settingsOfModel(config, id)
+  return openModel(id, { env: context.env, ...(price !== null && { price }) })
 }
 
 /** `no model sonet-4.5. Near: sonnet-4.5. All: skein config models` */
@@ -88,19 +137,4 @@ function noModel(name: string, aliases: Readonly<Record<string, string>>): Usage
   const suggested = whole ?? (meant === undefined ? undefined : `${meant}${version}`)
   const hint = suggested === undefined ? 'By its provider: -m openai/gpt-5.5' : `Near: ${suggested}`
   return new UsageError(`no model ${name}`, `${hint}. All: skein config models`)
-}
-
-/** The full name of a typed model: of an alias, of a name without its provider, or of `sonnet-4.5`. */
-export function fullModelName(typed: string, aliases: Readonly<Record<string, string>> = {}): string {
-  const name = typed.trim()
-  const lower = name.toLowerCase()
-  for (const known of [aliases, knownAliases]) {
-    if (Object.hasOwn(known, name)) return known[name]!
-  }
-  if (name.includes('/')) return name
-  const claude = /^(?:claude-)?((?:sonnet|opus|haiku|fable)-[\d.]+)$/.exec(lower)?.[1]
-  if (claude !== undefined) return `anthropic/claude-${claude.replaceAll('.', '-')}`
-  if (lower.startsWith('claude-')) return `anthropic/${name}`
-  if (/^(gpt-|chatgpt-|o\d)/.test(lower)) return `openai/${name}`
-  return lower.startsWith('gemini-') ? `google/${name}` : name
 }

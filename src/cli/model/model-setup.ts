@@ -1,18 +1,35 @@
 import type { Agent } from '../../agent/agent.ts'
+import { mergeModelOptions } from '../../agent/model-options.ts'
+import { nextContext } from '../../agent/next-context.ts'
 import type { AgentOptions, AgentStore } from '../../agent/options.ts'
+import type { Tools } from '../../agent/tools/tool.ts'
 import type { Config } from '../../config/config.ts'
+import { calibrated, uncalibrated } from '../../context/fit/calibrate.ts'
 import { windowOf } from '../../context/fit/model-windows.ts'
-import type { Window } from '../../context/fit/window.ts'
+import { budgetOf } from '../../context/fit/window.ts'
+import type { ReadContext } from '../../context/read-context.ts'
+import type { Conversation, ConversationPatch, NewConversation } from '../../core/conversation.ts'
+import type { MessageId } from '../../core/ids.ts'
 import type { NewMessage } from '../../core/message.ts'
-import type { Model } from '../../core/model.ts'
+import type { Model, ModelOptions } from '../../core/model.ts'
+import type { MessageReader } from '../../core/ports.ts'
 import { type Args, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { type ModelChoice, openChosenModel } from './choose-model.ts'
+import { chooseModel, demoMark, type ModelChoice, openChoice, openChosenModel } from './choose-model.ts'
 import { type ConfiguredTools, configuredTools } from './configured-tools.ts'
+import { type CallOptions, callOptions, settingsOfModel } from './model-settings.ts'
+
+/** What a conversation keeps of its model: the model and the system prompt. */
+export interface KeptSettings {
+  /** The settings of a new conversation. */
+  readonly ofNew: Pick<NewConversation, 'model' | 'prompt' | 'promptPolicy' | 'metadata'>
+  /** What changes in an existing one; null if nothing does. */
+  changeOf(conversation: Conversation): ConversationPatch | null
+}
 
 /** The model that answers, and its settings. */
-export interface ModelSetup {
+export interface ModelSetup extends KeptSettings {
   readonly model: Model
   readonly choice: ModelChoice
   readonly config: Config
@@ -20,58 +37,124 @@ export interface ModelSetup {
   readonly isForeign: boolean
   /** The model's window, in tokens. */
   readonly window: number
+  /** Most tokens of a context now: the part of the window that may be used. */
+  limit(): number
   /** The options it was created with, to create another one. */
   readonly options: ModelSetupOptions
-  /** The part of the window to use, by the settings. */
-  readonly contextWindow: Window
+  /** The system prompt of the next call. */
+  systemIn(conversation: Conversation | null): string | null
+  /** What the next call sends, at a message. `tools: 'start'` starts the tool servers first; by default their
+   *  tools count once they have started. */
+  contextAt(
+    reader: MessageReader,
+    conversation: Conversation,
+    head: MessageId | null,
+    tools?: 'start',
+  ): Promise<ReadContext>
   /** Creates an agent on the store. Without a store, the agent keeps nothing and starts with the messages in
    *  `said`. */
   agentOn(store: AgentStore | null, said?: readonly NewMessage[]): Promise<Agent>
 }
 
-/** Opens the model and reads the settings. Opens no store. Throws MissingKeyError, InvalidError,
- *  UsageError. */
-export async function openModelSetup(args: Args, context: CommandContext): Promise<ModelSetup> {
-  const system = textOption(args, 'system')
+/** Opens the model of a conversation and reads the settings. Opens no store. Throws MissingKeyError,
+ *  InvalidError, UsageError. */
+export async function openModelSetup(
+  args: Args,
+  context: CommandContext,
+  conversation: Conversation | null = null,
+): Promise<ModelSetup> {
+  const system = textOption(args, 'system') ?? null
   if (system?.trim() === '') throw new UsageError('--system must not be empty')
-  const { model, choice, config } = await openChosenModel(args, context)
-  return createModelSetup(model, choice, config, system, {
+  const call = callOptions(args)
+  const { model, choice, config } = await openChosenModel(args, context, conversation)
+  return createModelSetup(model, choice, config, {
+    system,
+    call,
     recall: hasOption(args, 'with-context'),
     tools: () => configuredTools(config, context),
   })
 }
 
+/** The setup for another conversation of the same chat: with the model that it keeps, without the system
+ *  prompt of the first. A new conversation has the same setup. */
+export async function setupFor(
+  setup: ModelSetup,
+  conversation: Conversation | null,
+  context: CommandContext,
+): Promise<ModelSetup> {
+  if (setup.isForeign || conversation === null) return setup
+  const choice = chooseModel({ arguments: [], options: {} }, context.env, setup.config, conversation)
+  const model = choice.id === setup.model.id ? setup.model : await openChoice(choice, context, setup.config)
+  return createModelSetup(model, choice, setup.config, { ...setup.options, system: null })
+}
+
 export interface ModelSetupOptions {
+  /** The system prompt that was given, which conversations keep. */
+  readonly system?: string | null
+  /** The options that were given with `-o`. */
+  readonly call?: CallOptions
   /** Starts new conversations with a digest of earlier ones. */
   readonly recall?: boolean
   /** Starts the tool servers. They stop with the agent. */
   readonly tools?: (() => Promise<ConfiguredTools>) | null
 }
 
-/** The same with another model, for `/model`. */
 export function createModelSetup(
   model: Model,
   choice: ModelChoice,
   config: Config,
-  system: string | undefined,
-  { recall = false, tools = null }: ModelSetupOptions = {},
+  options: ModelSetupOptions = {},
 ): ModelSetup {
+  const { recall = false, tools = null, system = null } = options
+  const settings = {
+    ...agentSettings(config, model.id, options.call),
+    calibration: { current: uncalibrated },
+  }
+  let started: Tools = {}
+  const start = async () => {
+    const opened = await tools?.()
+    started = opened?.tools ?? {}
+    return opened
+  }
+  const systemIn: ModelSetup['systemIn'] = conversation =>
+    system ?? (conversation?.promptPolicy === 'stored' ? (conversation.prompt?.text ?? null) : null)
   return {
     model,
     choice,
     config,
     isForeign: false,
-    window: windowOf(model.id).limit,
-    options: { recall, tools },
-    contextWindow: { limit: windowOf(model.id).limit, ...agentSettings(config).window },
+    window: settings.window.limit,
+    limit: () => {
+      const window = { reserveOutput: settings.maxOutput ?? 0, ...settings.window }
+      return Math.max(1, budgetOf(calibrated(window, settings.calibration.current)))
+    },
+    options,
+    systemIn,
+    ofNew: {
+      model: model.id,
+      promptPolicy: 'stored',
+      ...(system !== null && { prompt: system }),
+      ...(choice.from === 'nothing' && { metadata: demoMark }),
+    },
+    changeOf: conversation => changeOf(conversation, choice, system),
+    async contextAt(reader, conversation, head, how) {
+      if (how === 'start') await start()
+      const prompt = systemIn(conversation)
+      return nextContext(reader, head, {
+        ...settings,
+        model: model.id,
+        tools: started,
+        ...(prompt !== null && { system: prompt }),
+      })
+    },
     async agentOn(store, said = []) {
       const { createAgent } = await import('../../agent/agent.ts')
-      const opened = await tools?.()
+      const opened = await start()
       const agent = createAgent({
         model,
-        ...agentSettings(config),
+        ...settings,
         ...(store ? { store } : { history: said }),
-        ...(system === undefined ? {} : { system }),
+        ...(system === null ? {} : { system }),
         ...(opened ? { tools: opened.tools } : {}),
         recall,
       })
@@ -85,15 +168,40 @@ export function createModelSetup(
   }
 }
 
-/** The settings for every agent. */
-export function agentSettings({ conversation }: Config): Pick<AgentOptions, 'window' | 'strategy'> {
-  const { maxTokens, keepRecentMessages, maxMessages, tokenStrategy } = conversation
+/** A model that was not chosen (the demo) changes nothing; any other one is kept from now on. */
+function changeOf(
+  { model, prompt, promptPolicy, metadata }: Conversation,
+  choice: ModelChoice,
+  system: string | null,
+): ConversationPatch | null {
+  const { demo, ...rest } = metadata
+  const isChosen = choice.from !== 'nothing' && demo === true
+  const isOtherPrompt = system !== null && (prompt?.text !== system || promptPolicy !== 'stored')
+  const patch: ConversationPatch = {
+    ...(model !== choice.id && { model: choice.id }),
+    ...(isChosen && { metadata: rest }),
+    ...(isOtherPrompt && { prompt: system, promptPolicy: 'stored' as const }),
+  }
+  return Object.keys(patch).length === 0 ? null : patch
+}
+
+/** The settings for every agent with this model. */
+export function agentSettings(
+  config: Config,
+  model: string,
+  call: CallOptions = { window: null, options: {} },
+): ModelOptions & { readonly window: { readonly limit: number } } & Pick<AgentOptions, 'strategy'> {
+  const { maxTokens, keepRecentMessages, maxMessages, tokenStrategy } = config.conversation
+  const own = settingsOfModel(config, model)
+  const limit = call.window ?? own.window
   return {
+    ...mergeModelOptions(own.options, call.options),
     strategy: tokenStrategy,
     window: {
-      maxTokens,
+      limit: limit ?? windowOf(model).limit,
       keepRecent: keepRecentMessages,
+      ...(maxTokens === null ? {} : { maxTokens }),
       ...(maxMessages === null ? {} : { maxMessages }),
-    },
+    } as { readonly limit: number },
   }
 }

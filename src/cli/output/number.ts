@@ -18,9 +18,9 @@ export function formatBytes(n: number): string {
   return scaled(n, 1000, [' B', ' kB', ' MB', ' GB', ' TB'])
 }
 
-/** `$0.04`, `<$0.01`, `free`; an unknown price is `?`, never `$0.00`. */
+/** `$0.04`, `<$0.01`, `free`; an unknown price is left out: ''. */
 export function formatMoney(dollars: number | null): string {
-  if (dollars === null) return '?'
+  if (dollars === null) return ''
   if (dollars === 0) return 'free'
   if (dollars < 0.005) return '<$0.01'
   const [integer = '0', cents] = dollars.toFixed(2).split('.')

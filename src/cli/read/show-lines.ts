@@ -192,7 +192,8 @@ function* partLines(shown: PathPart, look: ShowOptions): Generator<string> {
     const { dot, dots } = style.symbols
     const name = trace.label?.split(':')[1] || trace.title || 'run'
     const facts = [' (subagent)', plural(trace.messages, 'message')]
-    if (trace.tokensUsed > 0) facts.push(formatMoney(conversationCost(trace)))
+    const cost = trace.tokensUsed > 0 ? formatMoney(conversationCost(trace)) : ''
+    if (cost !== '') facts.push(cost)
     facts.push(`skein show ${look.short(trace.id)}`)
     const tail = facts.join(` ${dot} `)
     return `  ${cut(style.safe(collapseSpaces(name)), Math.max(12, width - 2 - widthOf(tail)), dots)}${style.faint(tail)}`
@@ -205,10 +206,9 @@ function* head({ facts, branch }: ShownPath, { width, style, short, env }: ShowO
   yield style.title(cut(style.safe(collapseSpaces(one.title ?? one.label ?? '(no title)')), width, dots))
   const parts = [style.safe(branch), plural(pathMessages, 'message')]
   if (one.directory !== null) parts.push(cutLineMiddle(style.safe(tildify(one.directory, env)), 40, dots))
-  // Only the built-in model is known to be free. No other model answers in its conversations.
-  const isFree = one.model === 'scripted' && one.cost === 0
-  if (one.tokensUsed > 0)
-    parts.push(`${formatCount(one.tokensUsed)} tokens`, formatMoney(isFree ? 0 : conversationCost(one)))
+  if (one.tokensUsed > 0) parts.push(`${formatCount(one.tokensUsed)} tokens`)
+  const cost = one.tokensUsed > 0 ? formatMoney(conversationCost(one)) : ''
+  if (cost !== '') parts.push(cost)
   if (isLive) parts.push('live')
   if (one.trashedAt !== null) parts.push('in the trash')
   const line = wrap(parts.join(` ${dot} `), Math.max(20, width - 9))
@@ -236,7 +236,7 @@ function usageWords(usage: Usage, model: string | null): string {
     ...(input === undefined ? [] : [`${formatCount(input)} in`]),
     ...(output === undefined ? [] : [`${formatCount(output)} out`]),
   ]
-  return [...tokens, formatMoney(turnCost(model ?? '', usage))].join(', ')
+  return [...tokens, formatMoney(turnCost(model ?? '', usage))].filter(part => part !== '').join(', ')
 }
 
 function asText(input: unknown): string {

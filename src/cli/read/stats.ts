@@ -3,7 +3,9 @@ import type { Measured, Meter, UsageSum } from '../../core/measure.ts'
 import type { CommandHandler } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
+import { fullModelName } from '../model/full-model-name.ts'
 import { bar } from '../output/bar.ts'
+import { isFree } from '../output/cost.ts'
 import { padEnd, padStart, widthOf } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatBytes, formatCount, formatInteger, formatMoney, plural } from '../output/number.ts'
@@ -44,9 +46,10 @@ async function readStats(store: Meter, context: CommandContext): Promise<Stats> 
   let [recent, all] = [noUsage, noUsage]
   const days = new Map<string, UsageTotals>()
   const models = new Map<string, UsageTotals>()
+  const names = modelNames(measured.usage.flatMap(({ model }) => model ?? []))
   for (const sum of measured.usage) {
     all = withSum(all, sum)
-    const model = sum.model ?? 'unknown'
+    const model = names.get(sum.model) ?? 'unknown'
     models.set(model, withSum(models.get(model) ?? noUsage, sum))
     if (sum.quarter === null) continue
     recent = withSum(recent, sum)
@@ -84,7 +87,7 @@ function summary({ conversations, messages, recent, all }: Stats): readonly (rea
     ['messages', formatInteger(messages.recent), formatInteger(messages.all)],
     ['tokens in/out', tokens(recent), tokens(all)],
     ['cost', formatMoney(costOf(recent)), formatMoney(costOf(all))],
-  ]
+  ].filter(([name, ...figures]) => name !== 'cost' || figures.some(figure => figure !== ''))
 }
 
 function tell(context: CommandContext, found: Stats): void {
@@ -220,7 +223,16 @@ function costOf({ cost, unpriced }: UsageTotals): number | null {
   return cost === 0 && unpriced > 0 ? null : cost
 }
 
-/** The built-in model, and models on the user's machine. */
-function isFree(model: string | null): boolean {
-  return model === 'scripted' || model?.startsWith('ollama/') === true
+/** One name for each model. Version 0.1 stored a completed turn under the provider's own name of the model,
+ *  without the provider and perhaps with a date, and a failed one under the name that it was opened with. */
+function modelNames(stored: readonly string[]): ReadonlyMap<string | null, string> {
+  const whole = stored.filter(name => name.includes('/'))
+  return new Map(
+    stored.map(name => {
+      if (name.includes('/') || name === 'scripted') return [name, name]
+      const undated = name.replace(/-(20\d{6}|20\d\d-\d\d-\d\d)$/, '')
+      const opened = whole.find(one => [name, undated].includes(one.slice(one.indexOf('/') + 1)))
+      return [name, opened ?? fullModelName(undated)]
+    }),
+  )
 }

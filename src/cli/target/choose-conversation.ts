@@ -12,6 +12,7 @@ import type {
 import type { Args } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import type { KeptSettings } from '../model/model-setup.ts'
 import { shortenId } from '../output/short-id.ts'
 import { tildify } from '../output/tildify.ts'
 import { formatAge } from '../output/time.ts'
@@ -37,7 +38,7 @@ export interface ChosenConversation {
   readonly promptWord: string | null
   /** Creates the conversation or branch if needed, and returns where to send. Called right before the first
    *  message, so that a chat without messages creates nothing. */
-  enter(model: string): Promise<Target>
+  enter(settings: KeptSettings): Promise<Target>
 }
 
 /** Chooses a conversation by the flags. Default: the newest main conversation of this directory, or a new
@@ -88,9 +89,10 @@ export async function chooseNamed(
     fork,
     notes,
     promptWord: null,
-    async enter() {
+    async enter(settings) {
       const made = await createFork(store, fork)
       await store.activateBranch(made)
+      await storeChange(store, found.conversation, settings)
       return made
     },
   }
@@ -130,7 +132,8 @@ async function continued(
     fork: null,
     notes,
     promptWord: null,
-    async enter() {
+    async enter(settings) {
+      await storeChange(store, conversation, settings)
       // The branch that was used last is continued next time.
       if (conversation.activeBranch !== branch.name) await store.activateBranch(branch)
       return { conversationId: conversation.id, name: branch.name }
@@ -147,7 +150,11 @@ async function byName(
   const found = await findByOwnKey(name, store, context)
   if (found) return continued(store, found)
   const key = ownKey(name, context)
-  return fresh('new', await formerNotes(key, store, context), async () => ({ key, ...wanted(context) }))
+  return fresh('new', await formerNotes(key, store, context), async ({ ofNew }) => ({
+    key,
+    ...wanted(context),
+    ...ofNew,
+  }))
 }
 
 /** Notes that the previous conversation with this key has expired but still exists. */
@@ -179,13 +186,13 @@ async function newest(
   const key = ownKey('default', context)
   const notes = expired ? [expiredNote(expired, context)] : []
   const how = wishes.continueWith !== null || expired ? 'fresh' : 'new'
-  const made = await fresh(how, notes, async model => {
+  const made = await fresh(how, notes, async settings => {
     const holder = await store.findByKey(key)
     // A conversation of another program or directory may hold the key. If a conversation of this project
     // holds it, another process has just created it.
     const directory = holder?.conversation.directory ?? null
     const isTaken = holder !== null && (directory === null || !isInProject(directory, context))
-    return isTaken ? begin(store, key, context, model) : { key, ...wanted(context) }
+    return isTaken ? begin(store, key, context, settings) : { key, ...wanted(context), ...settings.ofNew }
   })
   return { ...made, promptWord: word }
 }
@@ -196,13 +203,13 @@ function startNew(
   context: CommandContext,
 ): Promise<ChosenConversation> {
   const key = ownKey(name ?? 'default', context)
-  return fresh('new', [], model => begin(store, key, context, model))
+  return fresh('new', [], settings => begin(store, key, context, settings))
 }
 
 async function fresh(
   how: 'new' | 'fresh',
   notes: readonly string[],
-  enter: (model: string) => Promise<Target>,
+  enter: ChosenConversation['enter'],
 ): Promise<ChosenConversation> {
   return { how, status: null, fork: null, notes, promptWord: null, enter }
 }
@@ -210,10 +217,25 @@ async function fresh(
 type KeyStore = Pick<ConversationReader, 'findByKey'> & Pick<ConversationWriter, 'create' | 'setKey'>
 
 /** Creates a conversation that takes the key. The previous one keeps its id. */
-async function begin(store: KeyStore, key: string, context: CommandContext, model: string): Promise<Target> {
-  const { branch } = await store.create({ ...wanted(context), model })
+async function begin(
+  store: KeyStore,
+  key: string,
+  context: CommandContext,
+  { ofNew }: KeptSettings,
+): Promise<Target> {
+  const { branch } = await store.create({ ...wanted(context), ...ofNew })
   await moveKey(store, key, branch)
   return { conversationId: branch.conversationId, name: branch.name }
+}
+
+/** Stores a model or a system prompt that the user has changed. */
+async function storeChange(
+  store: Pick<ConversationWriter, 'updateConversation'>,
+  conversation: Conversation,
+  settings: KeptSettings,
+): Promise<void> {
+  const change = settings.changeOf(conversation)
+  if (change !== null) await store.updateConversation(conversation.id, change)
 }
 
 function wanted({ cwd }: CommandContext): Pick<NewConversation, 'directory' | 'channel'> {

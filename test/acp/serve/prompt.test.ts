@@ -58,7 +58,7 @@ describe('a prompt', () => {
         content: [{ type: 'content', content: { type: 'text', text: 'counted 2' } }],
       },
     ])
-    expect(only(shown, 'usage_update').at(-1)).toMatchObject({ used: 55, size: 128_000 })
+    expect(only(shown, 'usage_update').at(-1)).toMatchObject({ used: 55, size: 102_400 })
     expect(usage).toMatchObject({ outputTokens: expect.any(Number), cachedReadTokens: 30, thoughtTokens: 1 })
     expect(usage?.totalTokens).toBe(usage!.inputTokens + usage!.outputTokens)
   })

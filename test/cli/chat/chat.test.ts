@@ -31,7 +31,7 @@ describe('chat on a terminal', () => {
     await first.see('main · scripted · ')
     first.type('My name is Ada\r')
     await first.seeNext('Nice to meet you, Ada.')
-    await first.seeNext(/main · scripted · .*128k · free[\s\S]*› $/)
+    await first.seeNext(/main · scripted · .*102k · free[\s\S]*› $/)
     first.type('\x04')
     expect(await first.ended).toBe(0)
 

@@ -57,7 +57,7 @@ describe('chat in a pipe', () => {
     expect(looks.stdout).toMatch(/^Certificates\nscripted\n/)
     expect(looks.stdout).toMatch(/## You \(/)
     expect(looks.stdout).toMatch(/\[USER\] tell me about the certificate/)
-    expect(looks.stdout).toMatch(/what the next call sees: \d+ of 128k \(0%\), scripted/)
+    expect(looks.stdout).toMatch(/what the next call sees: \d+ of 102k \(0%\), scripted/)
     expect(looks.stdout).toMatch(/kept .* 2 messages word for word, from [a-z2-7]{6} on/)
     expect(looks.code).toBe(0)
 

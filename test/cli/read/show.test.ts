@@ -73,7 +73,7 @@ describe('the lines of show', () => {
       '✗ bash  npm test -- reconnect · 2 of 41 failed',
       '  load-test (subagent) · 1 message · skein show trace',
       expect.stringMatching(
-        /^sonnet-4\.5 {2}2026-11-16 10:18 {2}both {2}74k in, 300 out, \? {2}! interrupted after \d+ m?s$/,
+        /^sonnet-4\.5 {2}2026-11-16 10:18 {2}both {2}74k in, 300 out {2}! interrupted after \d+ m?s$/,
       ),
       'Both tests read the wall',
       '',

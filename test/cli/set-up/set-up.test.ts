@@ -202,7 +202,7 @@ test('config says how to get a real model without a key, and where a mistake is'
   writeFileSync(join(here.cwd, 'skein.yaml'), 'conversation:\n  max_tokens: lots\n')
   const wrong = await here.skein(['config'])
   expect(wrong).toMatchObject({ code: 2, stdout: '' })
-  expect(wrong.stderr).toBe('skein: ./skein.yaml:2 max_tokens: "lots" is not a number (default 100000)\n')
+  expect(wrong.stderr).toBe('skein: ./skein.yaml:2 max_tokens: "lots" is not a number (no default)\n')
 })
 
 test('doctor reports what works, what does not, and what to do', async () => {
@@ -230,7 +230,7 @@ test('doctor reports what works, what does not, and what to do', async () => {
   expect(amiss.stdout).toContain('✓ verify   all 2 messages are sound\n')
   expect(amiss.stdout).toContain('! keys     ANTHROPIC_API_KEY is set. gpt-5.2 needs OPENAI_API_KEY\n')
   expect(amiss.stdout).toContain(
-    '✗ config   ./skein.yaml:2 max_tokens: "lots" is not a number (default 100000)\n',
+    '✗ config   ./skein.yaml:2 max_tokens: "lots" is not a number (no default)\n',
   )
   expect(amiss.stdout).toMatch(/1 problem, 2 notes\n$/)
   expect(amiss.stdout + fresh.stdout).not.toContain(secret)

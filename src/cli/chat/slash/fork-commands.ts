@@ -119,7 +119,7 @@ async function forkAtId(chat: Chat, id: string): Promise<NextStep> {
   const message = found.message ?? found.branch.head
   if (message === null) throw new NotFoundError('message', id)
   const chosen = await chooseNamed(id, { ...found, message }, { force: false }, store, context)
-  controller.goTo(chosen)
+  await controller.goTo(chosen)
   printHeader(chosen, context)
   return nextLine
 }

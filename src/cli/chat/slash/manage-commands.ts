@@ -1,4 +1,3 @@
-import { windowOf } from '../../../context/fit/model-windows.ts'
 import { summarize } from '../../../context/summary/summarize.ts'
 import { summaryText } from '../../answer/answer-notes.ts'
 import { modelName } from '../../output/model-name.ts'
@@ -73,7 +72,7 @@ export const slashCompact: SlashCommand = {
         { conversationId: conversation.id, head },
         {
           model: controller.model,
-          window: { limit: windowOf(controller.model.id).limit },
+          window: { limit: controller.window },
           signal,
           ...(instructions === '' ? {} : { instructions }),
         },

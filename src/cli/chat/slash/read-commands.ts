@@ -1,8 +1,6 @@
-import { windowOf } from '../../../context/fit/model-windows.ts'
-import { type ReadContext, readContext } from '../../../context/read-context.ts'
-import type { Args, CommandHandler } from '../../command-line/command.ts'
+import type { ReadContext } from '../../../context/read-context.ts'
+import type { Args, CommandHandler, CommandHandler } from '../../command-line/command.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
-import { openNamedModel } from '../../model/choose-model.ts'
 import { bar } from '../../output/bar.ts'
 import { padEnd, padStart } from '../../output/cut.ts'
 import { modelName } from '../../output/model-name.ts'
@@ -64,15 +62,9 @@ export const slashContext: SlashCommand = {
   ofModels: true,
   help: 'what the next call sees',
   async run(chat, name) {
-    const { store, head } = await currentPosition(chat)
     const { context, controller } = chat
-    const model = name === '' ? controller.model.id : (await openNamedModel(name, context)).id
-    const { limit } = windowOf(model)
-    const window = { ...controller.window, limit }
-    const pinned = { system: controller.system }
-    const read = await readContext(store, head, window, pinned, { toolResults: 'preview' })
-    for (const line of contextLines(read, { model: modelName(model), limit }, context.out))
-      context.out.line(line)
+    const next = (await controller.context(name === '' ? undefined : name))!
+    for (const line of contextLines(next.read, modelName(next.model), context.out)) context.out.line(line)
     return nextLine
   },
 }
@@ -83,7 +75,7 @@ const barCells = 16
 /** What the next call sends, in a sentence and then in figures: pinned, summary, kept, left out. */
 function contextLines(
   { fitted, summary, messages, older }: ReadContext,
-  { model, limit }: { readonly model: string; readonly limit: number },
+  model: string,
   { style }: Pick<Output, 'style'>,
 ): readonly string[] {
   const { tokens, left } = fitted
@@ -91,6 +83,7 @@ function contextLines(
   const covered = Math.max(0, messages.length + older - kept.length - leftOut())
   const first = kept[0]?.id
   const pinned = tokens.system + tokens.notes + tokens.overhead
+  const limit = tokens.budget
   const percent = Math.round((100 * tokens.total) / limit)
   const most = Math.max(1, pinned, tokens.summary, tokens.messages)
   const row = (name: string, n: number, what: string) =>
@@ -98,7 +91,7 @@ function contextLines(
   const from = first === undefined ? '' : `, from ${style.id(shortenId(first))} on`
   return [
     `what the next call sees: ${formatCount(tokens.total)} of ${formatCount(limit)} (${percent}%), ${style.safe(model)}`,
-    row('pinned', pinned, pinned > 0 ? 'system prompt' : 'no system prompt'),
+    row('pinned', pinned, pinnedText(tokens)),
     row('summary', tokens.summary, summary ? `replaces ${plural(covered, 'message')}` : 'none'),
     row('kept', tokens.messages, `${plural(kept.length, 'message')} word for word${from}`),
     row(
@@ -116,6 +109,12 @@ function contextLines(
   function tokensLeft(): number {
     return left.reduce((sum, one) => sum + (one.reason === 'summarised' ? 0 : one.tokens), 0)
   }
+}
+
+/** `system prompt, tools` */
+function pinnedText({ system, overhead }: ReadContext['fitted']['tokens']): string {
+  if (system === 0) return overhead > 0 ? 'tools, no system prompt' : 'no system prompt'
+  return overhead > 0 ? 'system prompt, tools' : 'system prompt'
 }
 
 /** A share above zero gets at least the smallest visible bar. */

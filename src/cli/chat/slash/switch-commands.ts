@@ -22,7 +22,7 @@ async function startNew(chat: Chat): Promise<NextStep> {
   const wish = controller.store === null ? { incognito: true as const } : { new: true as const }
   const options = { ...wish, ...(name === null ? {} : { session: name }) }
   const chosen = await chooseConversation({ arguments: [], options }, context)
-  controller.goTo(chosen)
+  await controller.goTo(chosen)
   printHeader(chosen, context)
   return nextLine
 }
@@ -125,7 +125,7 @@ export const slashResume: SlashCommand = {
     const found = await findNamed(named, store, context)
     if (!found) throw new NotFoundError('id', named)
     const chosen = await chooseNamed(named, found, { force: id === '' }, store, context)
-    controller.goTo(chosen)
+    await controller.goTo(chosen)
     printHeader(chosen, context)
     if (chat.keyboard) await printLastExchange(chat)
     return nextLine

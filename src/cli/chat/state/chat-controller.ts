@@ -2,8 +2,7 @@ import type { Agent } from '../../../agent/agent.ts'
 import type { Target } from '../../../agent/history/history.ts'
 import type { AgentStore } from '../../../agent/options.ts'
 import type { Run } from '../../../agent/run/run.ts'
-import type { Window } from '../../../context/fit/window.ts'
-import { readContext } from '../../../context/read-context.ts'
+import type { ReadContext } from '../../../context/read-context.ts'
 import type { BranchRef } from '../../../core/branch.ts'
 import type { Conversation } from '../../../core/conversation.ts'
 import { ContextLengthError } from '../../../core/errors.ts'
@@ -12,9 +11,9 @@ import type { NewMessage } from '../../../core/message.ts'
 import type { Model } from '../../../core/model.ts'
 import type { Deleter, Lister, MessageReader } from '../../../core/ports.ts'
 import type { CommandContext } from '../../command-line/command-context.ts'
-import { openNamedModel } from '../../model/choose-model.ts'
-import { createModelSetup, type ModelSetup } from '../../model/model-setup.ts'
-import { turnCost } from '../../output/cost.ts'
+import { checkDemo, openNamedModel } from '../../model/choose-model.ts'
+import { createModelSetup, type ModelSetup, setupFor } from '../../model/model-setup.ts'
+import { conversationCost } from '../../output/cost.ts'
 import { tildify } from '../../output/tildify.ts'
 import type { ChosenConversation } from '../../target/choose-conversation.ts'
 import type { StatusFacts } from './status-line.ts'
@@ -29,17 +28,24 @@ export interface ChatPosition {
   readonly head: MessageId | null
 }
 
+/** What the next call of a chat sends, and the model that gets it. */
+export interface ChatContext {
+  readonly read: ReadContext
+  readonly model: string
+}
+
 /** Sends the messages of a chat to its model, and keeps its position. The model and the conversation can
  *  change during the chat. */
 export interface ChatController {
   readonly model: Model
   /** True if another program answers. */
   readonly isForeign: boolean
-  /** How much of the window the model may receive. */
-  readonly window: Window
+  /** The model's window, in tokens. */
+  readonly window: number
   /** Null in an incognito chat. */
   readonly store: ChatStore | null
-  readonly system: string | null
+  /** What the next call sends, with the current model or another one; null before the first message. */
+  context(model?: string): Promise<ChatContext | null>
   /** Sends a message. If another process is answering on the branch, the run waits, forks, or fails with
    *  BusyError before anything is sent. */
   send(words: string | NewMessage, onBusy?: 'refuse' | 'wait' | 'fork'): Promise<Run>
@@ -50,7 +56,7 @@ export interface ChatController {
   /** Remembers an exchange if there is no store. */
   remember(words: string | NewMessage, answer: string): void
   /** Continues in another conversation. Nothing is created there before the first message. */
-  goTo(chosen: ChosenConversation): void
+  goTo(chosen: ChosenConversation): Promise<void>
   goToBranch(branch: BranchRef): void
   /** Changes the model, by the name that the user types. If there is no such model, throws and changes
    *  nothing. */
@@ -70,15 +76,9 @@ export interface ChatControllerOptions {
   readonly store: ChatStore | null
   readonly chosen: ChosenConversation
   readonly setup: ModelSetup
-  readonly system: string | null
 }
 
-export function createChatController({
-  context,
-  store,
-  system,
-  ...initial
-}: ChatControllerOptions): ChatController {
+export function createChatController({ context, store, ...initial }: ChatControllerOptions): ChatController {
   let { setup } = initial
   let chosen: ChosenConversation | null = initial.chosen
   let target: Target | null = null
@@ -92,8 +92,14 @@ export function createChatController({
   }
 
   async function entered(): Promise<Target> {
-    target ??= await chosen!.enter(setup.model.id)
+    target ??= await chosen!.enter(setup)
     return target
+  }
+
+  async function anotherSetup(name: string): Promise<ModelSetup> {
+    const { choice, config } = setup
+    const model = await openNamedModel(name, context, config)
+    return createModelSetup(model, { ...choice, id: model.id, from: 'flag' }, config, setup.options)
   }
 
   async function position(): Promise<ChatPosition | null> {
@@ -117,10 +123,15 @@ export function createChatController({
       return setup.isForeign
     },
     get window() {
-      return setup.contextWindow
+      return setup.window
     },
     store,
-    system,
+    async context(name) {
+      const at = await position()
+      if (at === null || store === null) return null
+      const used = name === undefined ? setup : await anotherSetup(name)
+      return { read: await used.contextAt(store, at.conversation, at.head, 'start'), model: used.model.id }
+    },
     thinking: '',
     async send(words, onBusy = 'refuse') {
       const to = await entered()
@@ -135,12 +146,13 @@ export function createChatController({
       said.push(typeof words === 'string' ? { role: 'user', content: words } : words)
       if (answer !== '') said.push({ role: 'assistant', content: answer })
     },
-    goTo(next) {
+    async goTo(next) {
+      setup = await setupFor(setup, next.status?.conversation ?? null, context)
+      agent = null
       chosen = next
       target = null
       branch = branchOf(next)
       said.length = 0
-      if (store === null) agent = null
     },
     goToBranch(next) {
       chosen = null
@@ -148,15 +160,14 @@ export function createChatController({
       target = branch
     },
     async useModel(name) {
-      const { choice, config } = setup
-      const model = await openNamedModel(name, context, choice.aliases)
-      setup = createModelSetup(
-        model,
-        { ...choice, id: model.id, from: 'flag' },
-        config,
-        system ?? undefined,
-        setup.options,
-      )
+      const next = await anotherSetup(name)
+      const at = await position()
+      if (at !== null && store !== null) {
+        checkDemo(next.choice, at.conversation)
+        const change = next.changeOf(at.conversation)
+        if (change !== null) await store.updateConversation(at.conversation.id, change)
+      }
+      setup = next
       agent = null
     },
     position,
@@ -167,7 +178,7 @@ export function createChatController({
     async status() {
       const at = await position()
       const { model, isForeign } = setup
-      const window = isForeign ? null : setup.window
+      const window = isForeign ? null : setup.limit()
       const directory = tildify(context.cwd, context.env)
       if (at === null || store === null) {
         const used = said.reduce((sum, { content: blocks }) => sum + Math.ceil(String(blocks).length / 4), 0)
@@ -182,9 +193,8 @@ export function createChatController({
           cost: isForeign ? null : 0,
         }
       }
-      const { used, messages } = await fillAt(store, at.head, isForeign ? null : setup.contextWindow, system)
-      const { cost } = at.conversation
-      const known = cost > 0 || (messages === 0 && !isForeign) ? cost : turnCost(model.id, {})
+      const { used, messages } = await fillAt(store, at, setup)
+      const known = isForeign && at.conversation.cost === 0 ? null : conversationCost(at.conversation)
       return {
         directory,
         branch: at.branch.name,
@@ -207,21 +217,16 @@ function branchOf({ status, fork }: ChosenConversation): BranchRef | null {
 }
 
 /** What the next call would send, as far as we decide that, and the number of messages on the path. */
-async function fillAt(
-  store: MessageReader,
-  head: MessageId | null,
-  window: Window | null,
-  system: string | null,
-) {
+async function fillAt(store: MessageReader, { conversation, head }: ChatPosition, setup: ModelSetup) {
   if (head === null) return { used: 0, messages: 0 }
   const [message] = await store.getMessages([head], { blobs: 'preview' })
   const messages = message!.depth + 1
-  if (window === null) return { used: 0, messages }
+  if (setup.isForeign) return { used: 0, messages }
   try {
-    const { fitted } = await readContext(store, head, window, { system }, { toolResults: 'preview' })
+    const { fitted } = await setup.contextAt(store, conversation, head)
     return { used: fitted.tokens.total, messages }
   } catch (error) {
     if (!(error instanceof ContextLengthError)) throw error
-    return { used: window.limit, messages }
+    return { used: setup.limit(), messages }
   }
 }

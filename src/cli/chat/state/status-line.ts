@@ -13,7 +13,7 @@ export interface StatusFacts {
   readonly model: string
   /** The tokens that the next call sends. */
   readonly used: number
-  /** The size of the model's window; null if another program chooses the model. */
+  /** Most tokens of a context; null if another program chooses the model. */
   readonly window: number | null
   /** Null if unknown. */
   readonly cost: number | null
@@ -40,8 +40,7 @@ function partsOf(facts: StatusFacts, dropped: number, width: number, style: Styl
   if (dropped < 2 && wide) parts.push(`${messages} ${messages === 1 ? 'message' : 'messages'}`)
   parts.push(style.safe(modelName(model)))
   if (facts.window !== null) parts.push(fill(facts.used, facts.window, dropped < 3, wide ? 24 : 16, style))
-  const isKnown = cost !== null || facts.window !== null
-  if (dropped < 4 && isKnown) parts.push(formatMoney(cost))
+  if (dropped < 4 && cost !== null) parts.push(formatMoney(cost))
   if (wide && dropped < 1) parts.push(style.faint('/help'))
   return parts
 }

@@ -32,9 +32,9 @@ describe('the status line', () => {
     expect(statusLine(long, 110, plain)).toMatch(/^full-jitter · 58 messages · /)
   })
 
-  it('warns in words when the window is nearly full, and shows an unknown price as unknown', () => {
+  it('warns in words when the window is nearly full, and leaves an unknown price out', () => {
     expect(statusLine({ ...facts, used: 190_000 }, 79, plain)).toContain('95% of 200k nearly full')
-    expect(statusLine({ ...facts, cost: null }, 79, plain)).toMatch(/ \?$/)
+    expect(statusLine({ ...facts, cost: null }, 79, plain)).toMatch(/of \S+$/)
     expect(statusLine({ ...facts, branch: null, cost: 0 }, 79, ascii)).toMatch(/^incognito - .*=.* - free$/)
   })
 })
