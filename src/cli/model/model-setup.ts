@@ -84,7 +84,9 @@ export async function setupFor(
 ): Promise<ModelSetup> {
   if (setup.isForeign || conversation === null) return setup
   const choice = chooseModel({ arguments: [], options: {} }, context.env, setup.config, conversation)
-  const model = choice.id === setup.model.id ? setup.model : await openChoice(choice, context, setup.config)
+  const isSame = choice.id === setup.model.id
+  if (isSame && (setup.options.system ?? null) === null) return setup
+  const model = isSame ? setup.model : await openChoice(choice, context, setup.config)
   return createModelSetup(model, choice, setup.config, { ...setup.options, system: null })
 }
 

@@ -1,13 +1,16 @@
 import type { Config, ValueSource } from '../../config/config.ts'
+import { numberOptions } from '../../config/model-settings.ts'
 import { readConfig, shownPath } from '../../config/read-config.ts'
 import { conversationSettings } from '../../config/sections.ts'
 import { windowOf } from '../../context/fit/model-windows.ts'
+import type { ModelOptions } from '../../core/model.ts'
 import type { CommandHandler } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { chooseModel } from '../model/choose-model.ts'
 import { fullModelName } from '../model/full-model-name.ts'
+import { settingsOfModel } from '../model/model-settings.ts'
 import { missingKey, providers } from '../model/provider-keys.ts'
 import { padEnd, widthOf } from '../output/cut.ts'
 import { formatCount } from '../output/number.ts'
@@ -167,8 +170,8 @@ function showModels(config: Config, context: CommandContext): void {
   context.err.line(`* is asked when none is named. Any other: -m ${providers[0]!.example}`)
 
   function entryOf(name: string, id: string) {
-    const { limit } = windowOf(id)
-    return { name, id, window: limit, missing_key: missingKey(id, context.env), is_default: id === chosen.id }
+    const window = settingsOfModel(config, id).window ?? windowOf(id).limit
+    return { name, id, window, missing_key: missingKey(id, context.env), is_default: id === chosen.id }
   }
 }
 
@@ -183,9 +186,16 @@ interface Setting {
 /** All settings with their sources. MCP servers and agents show only the command or the URL: arguments,
  *  variables and headers may contain secrets. */
 function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>): readonly Setting[] {
-  const { model, models, conversation, channels, projects, mcp, agents } = config
+  const { model, models, modelSettings, options, conversation, channels, projects, mcp, agents } = config
   const settings: [path: string, value: Setting['value'], sourcePath?: string][] = [['model', model]]
   for (const [name, id] of Object.entries(models)) settings.push([`models.${name}`, id])
+  for (const [name, { window, price, options: own }] of Object.entries(modelSettings)) {
+    const path = `models.${name}`
+    if (window !== null) settings.push([`${path}.window`, window])
+    settings.push(...optionRows(path, own))
+    if (price !== null) settings.push([`${path}.price`, `$${price.input} in, $${price.output} out`, path])
+  }
+  settings.push(...optionRows('options', options))
   for (const { field, name } of conversationSettings) {
     const value = conversation[field]
     settings.push([
@@ -206,6 +216,18 @@ function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>
   return settings.map(([path, value, from]) => {
     return { path, value, source: sourceText(config.sources[from ?? path] ?? { kind: 'default' }, context) }
   })
+}
+
+function optionRows(path: string, options: ModelOptions): [path: string, value: Setting['value']][] {
+  const rows: [string, Setting['value']][] = []
+  for (const [name, { field }] of Object.entries(numberOptions)) {
+    const value = options[field]
+    if (value !== undefined) rows.push([`${path}.${name}`, value])
+  }
+  if (options.stop) rows.push([`${path}.stop`, options.stop.join(', ')])
+  if (options.providerOptions)
+    rows.push([`${path}.provider_options`, Object.keys(options.providerOptions).join(', ')])
+  return rows
 }
 
 function sourceText(source: ValueSource, { cwd, env }: Pick<CommandContext, 'cwd' | 'env'>): string {

@@ -147,8 +147,9 @@ export function createChatController({ context, store, ...initial }: ChatControl
       if (answer !== '') said.push({ role: 'assistant', content: answer })
     },
     async goTo(next) {
-      setup = await setupFor(setup, next.status?.conversation ?? null, context)
-      agent = null
+      const before = setup
+      setup = await setupFor(before, next.status?.conversation ?? null, context)
+      if (setup !== before || store === null) agent = null
       chosen = next
       target = null
       branch = branchOf(next)
