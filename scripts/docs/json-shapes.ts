@@ -38,7 +38,7 @@ const answer = z.strictObject({
   usage,
   cost_usd: dollars,
   context: z
-    .strictObject({ used: count, window: count, left_out: count, summarised: count })
+    .strictObject({ used: count, window: count, limit: count, left_out: count, summarised: count })
     .nullable()
     .describe('tokens of the last call, and messages that it left out; null if there was no call'),
   saved: z.boolean(),

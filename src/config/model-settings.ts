@@ -26,11 +26,11 @@ export function readOptions(section: Section): ModelOptions {
   return optionsIn(section)
 }
 
-/** Reads `models.<name>`, and the model that the name stands for, if it is given. */
+/** Reads `models.<name>`, and the model of an alias, if it is given. */
 export function readModelSettings(section: Section): ModelSettings & { readonly model: string | null } {
   section.only('model', 'window', ...optionNames, 'price')
   const model = section.json('model')
-  if (model !== undefined && typeof model !== 'string') section.refuse('model', 'is no text')
+  if (model !== undefined && typeof model !== 'string') section.refuse('model', 'is not a text')
   return {
     model: typeof model === 'string' ? model.trim() : null,
     window: section.value('window', positive) ?? null,
@@ -53,7 +53,7 @@ function optionsIn(section: Section): ModelOptions {
   const given = section.json('provider_options')
   if (given === undefined) return options
   if (isProviderOptions(given)) options.providerOptions = given
-  else section.refuse('provider_options', 'is no mapping of providers to their options')
+  else section.refuse('provider_options', 'is not a mapping of providers to their options')
   return options
 }
 

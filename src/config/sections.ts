@@ -55,7 +55,7 @@ export function takeSections(root: Section, draft: Draft): void {
   }
 }
 
-/** A text is an alias; a mapping has the settings of a model, and may name the model that it is an alias of. */
+/** A text is an alias; a mapping has the settings of a model, and may name the model of an alias. */
 function takeModels(root: Section, draft: Draft): void {
   for (const [name, given] of root.textsOrSections('models')) {
     const { model, ...settings } = typeof given === 'string' ? { model: given } : readModelSettings(given)

@@ -63,7 +63,7 @@ export function chooseModel(
 /** The mark of a conversation whose model was not chosen: no key was set. A real model may continue it. */
 export const demoMark = { demo: true } as const
 
-/** The model that a conversation keeps. The name of another program's agent is no model, and the built-in
+/** The model that a conversation keeps. The name of another program's agent does not count, and the built-in
  *  model is kept only if it was named. */
 function keptModel(conversation: ModelOwner): string | null {
   const model = conversation?.model ?? null

@@ -88,7 +88,7 @@ describe('a prompt', () => {
     expect(existsSync(dataFile(here))).toBe(false)
   })
 
-  it('takes --system for this run, and -m for the model', async () => {
+  it('takes --system for the system prompt, and -m for the model', async () => {
     using here = home()
     const run = await here.skein(['-m', 'scripted', '--system', 'Be brief.', 'hello'])
     expect(run.stderr).not.toContain('no key set')
@@ -105,7 +105,7 @@ describe('a prompt', () => {
       code: 2,
       stderr: 'skein: no model sonet-4.5. Near: sonnet-4.5. All: skein config models\n',
     })
-    expect((await here.skein(['hello'], { env: { SKEIN_MODEL: 'nosuch' } })).code).toBe(2)
+    expect((await here.skein(['-n', 'hello'], { env: { SKEIN_MODEL: 'nosuch' } })).code).toBe(2)
     const configured = join(here.cwd, 'skein.yaml')
     writeFileSync(configured, 'model: fast\nmodels:\n  fast: scripted\n')
     expect((await here.skein(['hello'])).stderr).not.toContain('no key set')
