@@ -16,6 +16,15 @@ If the first word is not a command, all words are a prompt. A single word within
 the command has four letters or fewer) is refused with "did you mean": \`skein frok\` is a typo, \`skein four\` is a
 prompt. \`skein ask …\` and \`skein -- …\` are always prompts. \`skein help <command>\` is \`skein <command> --help\`.
 
+Where a command asks for an id, these work too: a key, \`id:branch\`, the name of a branch in a conversation of this
+project, and the title of a conversation. The argument after \`-c\` is such a target if it has no space, or if another
+argument follows: \`skein -c full-jitter "…"\`. A target that does not exist is an error (exit 3) with similar names,
+never a prompt. \`skein -c "several words"\` alone is a prompt, unless the words are a title. \`--continue=x\` is always a
+target, and \`skein -c -- word\` always a prompt.
+
+Every command about conversations is also a verb of \`conversation\` (short: \`convo\`) and \`sessions\`: \`skein convo fork
+q2w6nb\`. \`conversation list\` is \`tree\`, \`sessions list\` is \`ls\`.
+
 Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 130 interrupted.
 
 Options of every command:

@@ -154,7 +154,7 @@ function stateOf(options: AgentOptions): AgentState {
     mode: options.mode ?? 'live',
     strategy: options.strategy ?? 'sliding_window',
     summarizer: summarizerOf(options, window),
-    recollection: store && options.recall ? createRecollection(store) : null,
+    recollection: store && options.recall ? createRecollection(store, queryOf(options.recall)) : null,
     lastSeen: new Map(),
     system,
     loop: {
@@ -170,6 +170,10 @@ function stateOf(options: AgentOptions): AgentState {
       shortenResults: shortenToolResults(largeResult, options.count),
     },
   }
+}
+
+function queryOf(recall: NonNullable<AgentOptions['recall']>): string | null {
+  return typeof recall === 'object' ? recall.query : null
 }
 
 /** The agent's own model has the agent's window; another model has its own. */

@@ -30,9 +30,9 @@ export interface AgentOptions extends ModelOptions {
   readonly strategy?: 'sliding_window' | 'summarization'
   /** The model that writes summaries. Default: the agent's own. */
   readonly summarizer?: Model
-  /** Sends a digest of earlier conversations that are relevant to the first message. It is not stored as a
-   *  message. */
-  readonly recall?: boolean
+  /** Sends a digest of earlier conversations that are relevant to the first message, or to a query. It is not
+   *  stored as a message. */
+  readonly recall?: boolean | { readonly query: string }
   /** Counts tokens. Default: characters / 4. */
   readonly count?: CountTokens
   /** Most model calls of a turn. Default: 50. */

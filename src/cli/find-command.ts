@@ -14,13 +14,15 @@ export interface FoundCommand {
   readonly wantsHelp: boolean
 }
 
-/** The command of a command line. `help`, and `help` before a command, print help; `help me` is a prompt. */
+/** The command of a command line. `help`, and `help` before a command, print help. Throws UsageError for
+ *  `help` before anything else: it is not a prompt, which may cost money. */
 export function findCommand(argv: readonly string[]): FoundCommand {
   const [first, ...about] = argv
   if (first === 'help') {
     const name = about.map(noun).join(' ')
     const one = name === '' || name === 'ask' || nouns.has(name) ? prompt : byName(name)
-    if (one) return { command: one, rest: [], wantsHelp: true }
+    if (!one) throw noCommand(about)
+    return { command: one, rest: [], wantsHelp: true }
   }
   const { command, rest, calledAs } = commandIn(argv)
   const words = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest
@@ -44,7 +46,7 @@ function commandIn(argv: readonly string[]): Omit<FoundCommand, 'wantsHelp'> {
   const one = byName(first)
   if (one) return { command: one, rest: without(1), calledAs: first }
   if (nouns.has(first) && second === '--help') return { command: prompt, rest: without(1) }
-  if (nouns.has(first)) throw new UsageError(`${first} needs a verb`, `skein ${first} list`)
+  if (nouns.has(first)) throw noVerb(first, second)
   const [meant] = first.includes(' ') ? [] : similarWords(first, commands.flatMap(namesOf))
   const isAlone = argv.slice(at + 1).every(word => word.startsWith('-'))
   if (meant && isAlone) {
@@ -54,6 +56,29 @@ function commandIn(argv: readonly string[]): Omit<FoundCommand, 'wantsHelp'> {
     )
   }
   return { command: prompt, rest: argv }
+}
+
+/** `help nope`: the command with a similar name, or all of them. */
+function noCommand(about: readonly string[]): UsageError {
+  const typed = about.join(' ')
+  const [meant] = similarWords(typed, commands.flatMap(namesOf))
+  const known = meant === undefined ? 'skein --help lists the commands.' : `Did you mean skein help ${meant}?`
+  return new UsageError(`there is no command ${typed}`, `${known} To ask it: skein ask help ${typed}`)
+}
+
+/** `sessions nope`: where the verb is, or which one was meant. */
+function noVerb(first: string, verb: string | undefined): UsageError {
+  if (verb === undefined || verb.startsWith('-'))
+    return new UsageError(`${first} needs a verb`, `skein ${first} list. All: skein --help`)
+  if (byName(verb) || verb === 'ask')
+    return new UsageError(`${verb} is not a verb of ${first}`, `It is a command: skein ${verb}`)
+  const lead = `${noun(first)} `
+  const verbs = commands
+    .flatMap(namesOf)
+    .flatMap(name => (name.startsWith(lead) ? name.slice(lead.length) : []))
+  const [meant] = similarWords(verb, verbs)
+  const hint = meant === undefined ? 'skein --help lists them' : `Did you mean skein ${first} ${meant}?`
+  return new UsageError(`${first} has no verb ${verb}`, hint)
 }
 
 /** The number of leading words that are common options: a command may follow them. */

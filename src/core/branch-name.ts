@@ -11,3 +11,52 @@ export function freeSiblingName(name: string, taken: ReadonlySet<string>): strin
   for (const candidate of siblingNames(name)) if (!taken.has(candidate)) return candidate
   throw new Error('unreachable: the names do not end')
 }
+
+/** Most characters of a branch name that is made of words. */
+const mostCharacters = 24
+
+/** Words that add nothing at the end of a name. */
+const particles: ReadonlySet<string> = new Set(
+  'a an and as at but by for from if in into is it of on or so that the then to with'.split(' '),
+)
+
+/** A branch name made of the first words of a text: `use-full-jitter`. Letters and digits of any script, in
+ *  lower case, joined by dashes, at most 24 characters. Null if the text has no words. */
+export function branchNameFrom(text: string): string | null {
+  const words: string[] = []
+  let length = 0
+  for (const [word] of text
+    .slice(0, 1_000)
+    .normalize('NFC')
+    .toLowerCase()
+    .matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
+    const size = [...word].length
+    if (length + size > mostCharacters) {
+      // A language without spaces has one long word.
+      if (words.length === 0) words.push(cutWord(word, mostCharacters))
+      break
+    }
+    words.push(word)
+    length += size + 1
+  }
+  while (words.length > 1 && particles.has(words.at(-1)!)) words.pop()
+  return words.length === 0 ? null : words.join('-')
+}
+
+/** The name itself, then numbered: `use-full-jitter-2`, `use-full-jitter-3` … Each has at most 24 characters.
+ *  The caller takes the first one that is free. */
+export function* numberedNames(name: string): Generator<string, never> {
+  yield name
+  for (let n = 2; ; n++) {
+    const ending = `-${n}`
+    yield `${cutWord(name, mostCharacters - ending.length)}${ending}`
+  }
+}
+
+/** Never separates a mark from its letter. */
+function cutWord(word: string, most: number): string {
+  const characters = [...word]
+  let end = Math.min(most, characters.length)
+  while (end > 1 && end < characters.length && /\p{M}/u.test(characters[end]!)) end--
+  return characters.slice(0, end).join('').replace(/-$/, '')
+}

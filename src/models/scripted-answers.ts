@@ -2,6 +2,7 @@ import type { Json } from '../core/json.ts'
 import { textOf } from '../core/message.ts'
 import type { ContextMessage, ModelRequest } from '../core/model.ts'
 import type { ScriptedCall, ScriptedReply } from './scripted.ts'
+import { scriptedCommands } from './scripted-commands.ts'
 import {
   digestOf,
   factsOf,
@@ -194,6 +195,8 @@ function calculate(left: number, sign: string, right: number): number | null {
   return left * right
 }
 
+const direction = new RegExp(`^\\s*/(${scriptedCommands.join('|')})\\b[ \\t]*(.*)$`, 's')
+
 /** The reply that lines of the newest user message ask for, so that a person can see a tool run, a slow
  *  answer, a failure or a full window without writing code:
  *
@@ -205,9 +208,7 @@ function calculate(left: number, sign: string, right: number): number | null {
  *
  *  Null if there are none. */
 function directed(text: string, request: ModelRequest): ScriptedReply | null {
-  const lines = text
-    .split('\n')
-    .map(line => /^\s*\/(tool|say|think|slow|long|fail|overflow)\b[ \t]*(.*)$/s.exec(line))
+  const lines = text.split('\n').map(line => direction.exec(line))
   const found = lines.flatMap(match =>
     match === null ? [] : [{ verb: match[1], rest: match[2]?.trim() ?? '' }],
   )

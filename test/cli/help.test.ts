@@ -36,7 +36,9 @@ describe('the help', () => {
     for (const name of ['chat', 'resume', 'completion'])
       expect(commandHelp(named(name))).not.toContain('--json')
     expect(commandHelp(named('ls'))).toContain('--json')
-    expect(commandHelp(named('show'))).toContain('\nAlso:  skein conversation print|show|view, skein ')
+    expect(commandHelp(named('show'))).toContain(
+      '\nAlso:  skein conversation print|show|view, skein sessions print|show|view\n',
+    )
     expect(commandHelp(named('config'))).toContain('\nUsage: skein config [models]\n')
   })
 })

@@ -73,18 +73,24 @@ describe('--json matches docs/json.md', () => {
     expect(await printed(['search', 'nowhere'], 'search')).toEqual([])
     expect(await printed(['ls', '--title', 'nowhere'], 'ls')).toEqual([])
     await printed(['stats'], 'stats')
+    await printed(['events', told.conversation.id], 'events')
   })
 
   it('for the managing commands', async () => {
     const { id } = told.conversation
     await printed(['rename', id, 'Storm'], 'rename')
     await printed(['label', id, 'good'], 'label')
+    await printed(['tag', id, 'gateway'], 'tag')
+    await printed(['set', id, '--task', 'GW-12', '--metadata', 'a=1'], 'set')
+    const [tagged] = (await printed(['ls', '--tag', 'gateway'], 'ls')) as [Record<string, unknown>]
+    expect(tagged).toMatchObject({ tags: ['gateway'], label: 'good', task: 'GW-12', metadata: { a: 1 } })
     await printed(['rm', told.ids[4]!, 'zzzzzz', '--yes'], 'rm')
     await printed(['rm', id, '--yes'], 'rm')
     expect(await printed(['trash'], 'trash')).toHaveLength(1)
     await printed(['restore', id], 'restore')
     await printed(['rm', '--undo', id], 'rm', 1)
     await printed(['gc', '--dry-run'], 'gc')
+    await printed(['reset', `${id}:side`], 'reset')
     await printed(['verify'], 'verify')
     await printed(['backup', 'copy.db'], 'backup')
     await printed(['recover', '-o', 'new.db'], 'recover')

@@ -211,8 +211,9 @@ export async function retryPrompt(
   const [last] = await store.getMessages([head])
   const turns = await collectPages(page => store.listTurns(branch.conversationId, page))
   const turn = turns.find(({ first }) => first === last!.turn)
+  // The turn may have been completed on another branch: this one ends with the question.
+  if (last!.role === 'user') return { content: { content: contentOf(last!) }, follows: last!.parentId }
   if (turn?.status === 'complete')
     throw new InvalidError('conversation', 'there is nothing to resume: its last turn has come to its end')
-  if (last!.role === 'user') return { content: { content: contentOf(last!) }, follows: last!.parentId }
   return { content: { content: continuationPrompt }, follows: head }
 }

@@ -18,8 +18,8 @@ export interface Recollection {
 const mostKept = 100
 
 /** The digest belongs to the first message of a conversation: it is made once, and sent while that message
- *  is. */
-export function createRecollection(store: RecallStore): Recollection {
+ *  is. It is about the query, or else about that message. */
+export function createRecollection(store: RecallStore, query: string | null = null): Recollection {
   const kept = new Map<ConversationId, string | null>()
   return {
     async notesFor(conversation, { messages, older }, emit) {
@@ -40,7 +40,7 @@ export function createRecollection(store: RecallStore): Recollection {
 
   /** Searches only messages before the first one, so that the digest is the same after a restart. */
   function recall(id: ConversationId, first: Message): Promise<string | null> {
-    return recallDigest(store, textOf(first), { exclude: id, before: first.createdAt })
+    return recallDigest(store, query ?? textOf(first), { exclude: id, before: first.createdAt })
   }
 
   function keep(id: ConversationId, digest: string | null): void {

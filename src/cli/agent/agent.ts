@@ -35,7 +35,7 @@ export const agentCommand: CommandHandler = async (args, context) => {
   let chat: Chat | null = null
   const keptIn = newStorePath(context)
   const chosen = await chooseConversation(args, context)
-  if (chosen.promptWord !== null) throw new NotFoundError('id', chosen.promptWord)
+  if (chosen.prompt !== null) throw new NotFoundError('id', chosen.prompt)
   // The conversation keeps its system prompt, as with our own agent.
   const system = textOption(args, 'system') ?? chosen.status?.conversation.prompt?.text
   await using host = createHost({

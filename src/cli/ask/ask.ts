@@ -1,11 +1,11 @@
 import type { Target } from '../../agent/history/history.ts'
 import type { BranchRef } from '../../core/branch.ts'
-import type { Message, NewMessage } from '../../core/message.ts'
+import { type Message, type NewMessage, textOf } from '../../core/message.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 import { unsavedIn } from '../../recorder/waiting-turns.ts'
 import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
-import { type Args, type CommandHandler, hasOption } from '../command-line/command.ts'
+import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
@@ -25,20 +25,29 @@ import { promptMessage, readPromptParts } from './prompt-message.ts'
 import { answerJson, type ReceiptFacts, receiptLine } from './receipt.ts'
 
 /** `skein [prompt…]`: one question, one answer. Without a prompt, on a terminal: `skein chat`. */
-export const askCommand: CommandHandler = async (args, context) => {
+export const askCommand: CommandHandler = async (given, context) => {
+  const args = withPrompt(given)
   const wishes = targetFlags(args)
   const asked = await readPromptParts(args, context)
-  const isBare = promptMessage(asked) === null
-  // The word after -c may turn out to be the prompt.
+  const isBare = asked.prompt.trim() === '' && asked.files.length === 0 && asked.input === null
+  // The words after -c may be the prompt.
   if (isBare && !wishes.continueWith) return chatInstead(args, context)
   const keptIn = wishes.incognito ? null : newStorePath(context)
   // Before the store is created: a wrong name or a missing key must leave nothing behind.
   const early = keptIn === null ? null : await openModelSetup(args, context)
   const chosen = await chooseConversation(args, context)
   const setup = early ?? (await openModelSetup(args, context, chosen.status?.conversation))
-  const message = promptMessage(asked, chosen.promptWord)
+  const message = promptMessage(asked, chosen.prompt)
   if (message === null) return chatInstead(args, context)
   return askModel({ message, setup, chosen, keptIn, context })
+}
+
+/** `--with-context` takes a query only before another argument, or after `=`. Otherwise its argument is the
+ *  prompt, and the query too. */
+function withPrompt(args: Args): Args {
+  const query = textOption(args, 'with-context')
+  const isPrompt = query && args.arguments.length === 0 && !args.joined?.has('with-context')
+  return isPrompt ? { ...args, arguments: [query], options: { ...args.options, 'with-context': '' } } : args
 }
 
 /** Without a prompt, a terminal gets a chat; anything else is a usage error. */
@@ -60,7 +69,7 @@ interface AskRequest {
 async function askModel({ message, setup, chosen, keptIn, context }: AskRequest): Promise<number> {
   const { err, out, quiet, json } = context
   const store = chosen.how === 'incognito' ? null : await context.store()
-  const target = await chosen.enter(setup)
+  const target = await chosen.enter(setup, textOf(message))
   const say = (line = '') => {
     if (!quiet && !json) err.line(line)
   }

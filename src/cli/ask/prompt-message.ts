@@ -9,7 +9,7 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { formatBytes } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
 
-/** The parts of a prompt, before it is known whether the word after `-c` belongs to it. */
+/** The parts of a prompt, before it is known whether the words after `-c` are the prompt. */
 export interface PromptParts {
   readonly prompt: string
   readonly files: readonly MediaBlock[]
@@ -24,19 +24,19 @@ export async function readPromptParts(args: Args, context: CommandContext): Prom
   return { prompt: args.arguments.join(' '), files, input: await readStdin(context) }
 }
 
-/** The message to send. stdin is the prompt if there is no other, and an attached file otherwise. `word`
- *  precedes the prompt. Null if there is nothing to send. */
+/** The message to send. stdin is the prompt if there is no other, and an attached file otherwise. `words`
+ *  are the prompt that followed `-c`. Null if there is nothing to send. */
 export function promptMessage(
   { prompt, files, input }: PromptParts,
-  word: string | null = null,
+  words: string | null = null,
 ): NewMessage | null {
-  const said = [word ?? '', prompt].filter(part => part.trim() !== '').join(' ')
+  const said = [words ?? '', prompt].filter(part => part.trim() !== '').join(' ')
   const piped = input === null ? null : said === '' ? promptIn(input) : attachmentBlock('stdin', input)
-  const words = typeof piped === 'string' ? piped : said
+  const text = typeof piped === 'string' ? piped : said
   const media = typeof piped === 'object' && piped !== null ? [...files, piped] : files
-  if (words === '' && media.length === 0) return null
-  if (media.length === 0) return { role: 'user', content: words }
-  const blocks: readonly Block[] = words === '' ? media : [{ type: 'text', text: words }, ...media]
+  if (text === '' && media.length === 0) return null
+  if (media.length === 0) return { role: 'user', content: text }
+  const blocks: readonly Block[] = text === '' ? media : [{ type: 'text', text }, ...media]
   return { role: 'user', content: blocks }
 }
 

@@ -61,14 +61,16 @@ export async function chatOnTerminal(
     const done = await runSlash(chat, read.text)
     if (done.type === 'leave') return exitCode.ok
     if (done.type === 'edit') initial = done.text
-    if (done.type !== 'send') {
+    if (done.type !== 'send' && done.type !== 'answer') {
       pending = await readPendingTurn(chat.controller)
       continue
     }
-    if (pending?.what === 'questions') chat.say(`  ${err.style.faint(sentAlongText(pending.count))}`)
-    const ending = await sendOrAsk(chat, keyboard, done.words)
+    if (done.type === 'send' && pending?.what === 'questions')
+      chat.say(`  ${err.style.faint(sentAlongText(pending.count))}`)
+    const ending =
+      done.type === 'answer' ? await takeTurn(chat, null) : await sendOrAsk(chat, keyboard, done.words)
     if (ending === 'left') return exitCode.interrupted
-    if (ending === 'busy')
+    if (ending === 'busy' && done.type === 'send')
       initial = textOf(typeof done.words === 'string' ? { content: done.words } : done.words)
     pending = await pendingAfter(ending, chat)
     warned = ending === 'interrupted'

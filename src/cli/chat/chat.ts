@@ -27,7 +27,7 @@ export const chatCommand: CommandHandler = async (args, context) => {
   const early = keptIn === null ? null : await openModelSetup(args, context)
   const chosen = await chooseConversation(args, context)
   const setup = early ?? (await openModelSetup(args, context, chosen.status?.conversation))
-  if (chosen.promptWord !== null) throw new NotFoundError('id', chosen.promptWord)
+  if (chosen.prompt !== null) throw new NotFoundError('id', chosen.prompt)
   return startChat(chosen, context, {
     setup,
     keptIn,
@@ -105,12 +105,11 @@ async function chatInLines(chat: Chat): Promise<number> {
       if (line.trim() === '') continue
       const done = await runSlash(chat, line)
       if (done.type === 'leave') break
-      const words = done.type === 'send' ? done.words : null
-      if (words === null) {
+      if (done.type !== 'send' && done.type !== 'answer') {
         if (done.type === 'failed') code = exitCode.failure
         continue
       }
-      const ending = await takeTurn(chat, words, 'fork')
+      const ending = await takeTurn(chat, done.type === 'send' ? done.words : null, 'fork')
       if (ending === 'failed') code = exitCode.failure
       if (ending === 'interrupted' || ending === 'left') return exitCode.interrupted
     }

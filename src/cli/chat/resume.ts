@@ -26,11 +26,7 @@ export const resumeCommand: CommandHandler = async (args, context) => {
     return start(chosen)
   }
   const keyboard = openKeyboard(context, context.err)
-  const named = await pickConversation(store, keyboard, context, 'new one').finally(() => keyboard.close())
+  const chosen = await pickConversation(store, keyboard, context, 'new one').finally(() => keyboard.close())
   if (context.signal.aborted) return exitCode.interrupted
-  if (named === null) {
-    return start(await chooseConversation({ arguments: [], options: { new: true } }, context))
-  }
-  const found = await store.resolve(named)
-  return start(await chooseNamed(named, found, { force: true }, store, context))
+  return start(chosen ?? (await chooseConversation({ arguments: [], options: { new: true } }, context)))
 }

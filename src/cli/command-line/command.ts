@@ -56,6 +56,8 @@ export interface Args {
   readonly options: Readonly<Record<string, string | true | readonly string[] | undefined>>
   /** The name that was typed: its own, or another one of the command. */
   readonly calledAs?: string
+  /** The options whose value was joined to them: `--continue=x`, `-cx`. */
+  readonly joined?: ReadonlySet<string>
 }
 
 /** Runs a command and returns its exit code. Errors are thrown. */

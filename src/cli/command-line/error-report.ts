@@ -47,11 +47,27 @@ export function errorReport(error: unknown): ErrorReport {
 }
 
 function messageOf(error: SkeinError): string {
-  const isUnknownId = error instanceof NotFoundError && error.kind === 'id'
-  if (isUnknownId) return `no message or conversation ${error.id.slice(0, 100)}`
-  if (error instanceof AmbiguousIdError) return `${error.prefix} matches ${error.candidates.length} ids`
+  if (error instanceof NotFoundError && error.kind === 'id') return unknownName(error.id)
   if (error instanceof InvalidError && error.field === 'id') return error.message.replace(/^id: /, '')
-  return error instanceof BusyError && error.holder ? busyText(error, error.holder) : error.message
+  if (error instanceof BusyError && error.holder) return busyText(error, error.holder)
+  if (!(error instanceof AmbiguousIdError)) return error.message
+  const { prefix, candidates } = error
+  return isTitle(error)
+    ? `${candidates.length} conversations have the title ${JSON.stringify(prefix)}`
+    : `${prefix} matches ${candidates.length} ids`
+}
+
+/** Whether several conversations have the same title, and not several ids the same beginning. */
+function isTitle({ prefix, candidates }: AmbiguousIdError): boolean {
+  return !candidates.some(({ id }) => id.startsWith(prefix.toLowerCase()))
+}
+
+/** A short word may be the beginning of an id, which the store does not accept. */
+function unknownName(word: string): string {
+  const shown = word.length > 100 ? `${word.slice(0, 100)}…` : word
+  return /^[a-z0-9]{1,5}$/i.test(word)
+    ? `${JSON.stringify(word)} is too short: ids need at least 6 characters`
+    : `no conversation, branch or message matches ${/\s/.test(shown) ? JSON.stringify(shown) : shown}`
 }
 
 /** `another process (pid 4121 on desk) holds branch "main" for at most 25 s`. */
@@ -64,9 +80,9 @@ function busyText({ what, leaseUntil }: BusyError, { pid, host }: Holder): strin
 function hintFor(error: SkeinError): string {
   switch (error.code) {
     case 'not_found':
-      return 'skein ls lists what is there, skein search finds what was said'
+      return 'skein ls lists conversations, skein search finds messages'
     case 'ambiguous_id':
-      return 'Type more characters'
+      return error instanceof AmbiguousIdError && isTitle(error) ? 'Type an id' : 'Type more characters'
     case 'missing_key':
       return 'Without a key, in a new conversation: skein -n -m scripted'
     case 'busy':

@@ -17,6 +17,7 @@ export function parseArgs(command: Command, argv: readonly string[]): Args {
   const options = { ...command.options, ...commonOptions }
   const values: Record<string, string | true | string[]> = {}
   const words: string[] = []
+  const joined = new Set<string>()
   let behind: readonly string[] = []
 
   for (let i = 0; i < argv.length; i++) {
@@ -31,7 +32,7 @@ export function parseArgs(command: Command, argv: readonly string[]): Args {
   }
   if (command.arguments.at(-1)?.behind) checkBehind(command, words, behind)
   else checkCount(command, [...words, ...behind])
-  return { arguments: [...words, ...behind], options: values }
+  return { arguments: [...words, ...behind], options: values, joined }
 
   function take(word: string, at: number): number {
     const equals = word.indexOf('=')
@@ -42,7 +43,7 @@ export function parseArgs(command: Command, argv: readonly string[]): Args {
         `--${name}`,
         Object.keys(options).map(known => `--${known}`),
       )
-    if (equals !== -1) return set(name, option, word.slice(equals + 1), at)
+    if (equals !== -1) return join(name, option, word.slice(equals + 1), at)
     return takeValue(name, option, at)
   }
 
@@ -51,7 +52,7 @@ export function parseArgs(command: Command, argv: readonly string[]): Args {
       const [name, option] = Object.entries(options).find(([, one]) => one.short === word[i]) ?? []
       if (!name || !option) throw unknown(`-${word[i]}`, [])
       if (!option.value) set(name, option, true, at)
-      else if (i < word.length - 1) return set(name, option, word.slice(i + 1).replace(/^=/, ''), at)
+      else if (i < word.length - 1) return join(name, option, word.slice(i + 1).replace(/^=/, ''), at)
       else return takeValue(name, option, at)
     }
     return at
@@ -61,9 +62,22 @@ export function parseArgs(command: Command, argv: readonly string[]): Args {
     if (!option.value) return set(name, option, true, at)
     const next = argv[at + 1]
     const follows = next !== undefined && next !== '--' && !(next.startsWith('-') && next.length > 1)
-    if (follows) return set(name, option, next, at + 1)
+    if (follows) return given(name, option, next, at + 1)
     if (option.value.startsWith('[')) return set(name, option, '', at)
     throw new UsageError(`--${name} needs ${option.value}`, helpHint(command))
+  }
+
+  function join(name: string, option: CommandOption, value: string, at: number): number {
+    joined.add(name)
+    return given(name, option, value, at)
+  }
+
+  /** An empty value of an option with an optional value is an unset variable of a script, not a missing
+   *  value. */
+  function given(name: string, option: CommandOption, value: string, at: number): number {
+    if (option.value?.startsWith('[') && value.trim() === '')
+      throw new UsageError(`--${name} must not be empty`, helpHint(command))
+    return set(name, option, value, at)
   }
 
   function set(name: string, option: CommandOption, value: string | true, at: number): number {

@@ -25,7 +25,7 @@ export const acpCommands: readonly Command[] = [
     summary: 'chat with any agent that speaks ACP; what it forgets, it is told',
     arguments: [{ name: 'command', behind: true }],
     options: {
-      continue: { short: 'c', value: '[id]', help: 'continue a conversation, or from a message' },
+      continue: { short: 'c', value: '[id]', help: 'continue a conversation, a branch, or from a message' },
       new: { short: 'n', help: 'start a new conversation' },
       session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
       resume: { value: '<id>', help: 'continue exactly this conversation' },

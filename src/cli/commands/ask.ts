@@ -1,4 +1,5 @@
 import type { Command, CommandOption } from '../command-line/command.ts'
+import { underNouns } from './under-nouns.ts'
 
 const modelOption: CommandOption = {
   short: 'o',
@@ -9,7 +10,7 @@ const modelOption: CommandOption = {
 
 /** Options that choose the conversation and the model, for a prompt and for a chat. */
 const talkOptions: Readonly<Record<string, CommandOption>> = {
-  continue: { short: 'c', value: '[id]', help: 'continue a conversation, or from a message' },
+  continue: { short: 'c', value: '[id]', help: 'continue a conversation, a branch, or from a message' },
   new: { short: 'n', help: 'start a new conversation' },
   incognito: { short: 'G', help: 'open nothing, keep nothing' },
   session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
@@ -29,7 +30,10 @@ export const prompt: Command = {
   arguments: [{ name: 'prompt', optional: true, many: true }],
   options: {
     ...talkOptions,
-    'with-context': { help: 'with -n: also send what earlier conversations say about it' },
+    'with-context': {
+      value: '[query]',
+      help: 'with -n: also send what earlier conversations say about the prompt, or about a query before it',
+    },
     attach: { short: 'a', value: '<file>', many: true, help: 'send a file along' },
   },
   examples: [
@@ -59,7 +63,7 @@ export const askCommands: readonly Command[] = [
   },
   {
     name: 'resume',
-    aliases: ['conversation resume'],
+    aliases: underNouns('resume'),
     group: 'Talk',
     summary: 'pick a conversation and continue it',
     arguments: [{ name: 'id', optional: true }],
@@ -77,12 +81,12 @@ export const askCommands: readonly Command[] = [
   },
   {
     name: 'fork',
-    aliases: ['conversation fork'],
+    aliases: underNouns('fork'),
     group: 'Talk',
     summary: 'go another way from any message; nothing is copied',
     arguments: [{ name: 'id' }],
     options: {
-      name: { value: '<branch>', help: 'what to call the branch; main-2 and so on unless given' },
+      name: { value: '<branch>', help: 'name of the branch; default main-2, main-3 …' },
       force: { help: 'also a conversation of another project' },
     },
     examples: [

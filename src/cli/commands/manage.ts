@@ -1,9 +1,10 @@
 import type { Command } from '../command-line/command.ts'
+import { underNouns } from './under-nouns.ts'
 
 export const manageCommands: readonly Command[] = [
   {
     name: 'rename',
-    aliases: ['conversation rename', 'sessions rename'],
+    aliases: underNouns('rename'),
     group: 'Keep',
     summary: 'give a conversation another title, or a branch another name',
     arguments: [{ name: 'id' }, { name: 'name', many: true }],
@@ -16,7 +17,7 @@ export const manageCommands: readonly Command[] = [
   },
   {
     name: 'label',
-    aliases: ['conversation label', 'sessions label'],
+    aliases: underNouns('label'),
     group: 'Keep',
     summary: 'label a message or a conversation',
     arguments: [{ name: 'id' }, { name: 'label', optional: true, many: true }],
@@ -29,8 +30,70 @@ export const manageCommands: readonly Command[] = [
     load: async () => (await import('../manage/label.ts')).labelCommand,
   },
   {
+    name: 'tag',
+    aliases: underNouns('tag'),
+    group: 'Keep',
+    summary: 'add tags to a conversation, remove them, or list them',
+    arguments: [{ name: 'id' }, { name: 'tag', optional: true, many: true }],
+    options: { remove: { help: 'remove these tags' } },
+    examples: [
+      ['skein tag a7xk5f gateway urgent', 'add two tags; skein ls --tag urgent finds it'],
+      ['skein tag a7xk5f', 'list them'],
+      ['skein tag a7xk5f --remove urgent', 'remove one'],
+    ],
+    load: async () => (await import('../manage/label.ts')).tagCommand,
+  },
+  {
+    name: 'set',
+    aliases: underNouns('set'),
+    group: 'Keep',
+    summary: 'set the task, project, expiry, metadata or tool-result policy of a conversation',
+    arguments: [{ name: 'id' }],
+    options: {
+      task: { value: '<id>', help: 'the work item it belongs to' },
+      project: { value: '<id>', help: 'the project it belongs to' },
+      expires: {
+        value: '<time>',
+        help: 'no longer continued automatically: 30d after the last activity, at a date, or never',
+      },
+      metadata: { value: '<key=value>', many: true, help: 'a metadata field; may be repeated' },
+      'tool-results': {
+        value: '<policy>',
+        help: 'how new tool results are stored: full, metadata, or a number of characters',
+      },
+      clear: {
+        value: '<field>',
+        many: true,
+        help: 'remove task, project, expires, metadata or tool-results',
+      },
+    },
+    examples: [
+      ['skein set a7xk5f --task GW-12 --project gateway', 'skein ls --task GW-12 finds it'],
+      ['skein set a7xk5f --expires 30d', 'a bare skein no longer continues it after 30 days of rest'],
+      ['skein set a7xk5f --clear task', 'remove the task'],
+      ['skein set a7xk5f', 'show what is set'],
+    ],
+    load: async () => (await import('../manage/set.ts')).setCommand,
+  },
+  {
+    name: 'reset',
+    aliases: underNouns('reset'),
+    group: 'Keep',
+    summary: 'empty a branch; its messages stay on a branch before-reset-1',
+    arguments: [{ name: 'id', optional: true }],
+    options: {
+      'forget-system': { help: 'also forget the stored system prompt' },
+      force: { help: 'also a conversation of another project' },
+    },
+    examples: [
+      ['skein reset', 'start over in the current conversation; its id and key stay'],
+      ['skein reset a7xk5f:full-jitter', 'one branch of a conversation'],
+    ],
+    load: async () => (await import('../manage/reset.ts')).resetCommand,
+  },
+  {
     name: 'rm',
-    aliases: ['conversation delete', 'conversation rm', 'sessions delete', 'sessions rm'],
+    aliases: underNouns('delete', 'rm'),
     group: 'Keep',
     summary: 'move conversations to the trash, or delete single messages',
     arguments: [{ name: 'id', optional: true, many: true }],
@@ -58,7 +121,7 @@ export const manageCommands: readonly Command[] = [
   },
   {
     name: 'trash',
-    aliases: ['conversation trash', 'sessions trash'],
+    aliases: underNouns('trash'),
     group: 'Keep',
     summary: 'list what is in the trash',
     arguments: [],
@@ -71,7 +134,7 @@ export const manageCommands: readonly Command[] = [
   },
   {
     name: 'restore',
-    aliases: ['conversation restore', 'sessions restore'],
+    aliases: underNouns('restore'),
     group: 'Keep',
     summary: 'take conversations out of the trash',
     arguments: [{ name: 'id', many: true }],
@@ -84,7 +147,7 @@ export const manageCommands: readonly Command[] = [
   },
   {
     name: 'gc',
-    aliases: ['conversation gc', 'sessions gc'],
+    aliases: underNouns('gc'),
     group: 'Keep',
     summary: 'move what has expired to the trash, and empty the trash of what is old',
     arguments: [],

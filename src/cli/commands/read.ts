@@ -1,4 +1,5 @@
 import type { Command, CommandOption } from '../command-line/command.ts'
+import { underNouns } from './under-nouns.ts'
 
 const all: CommandOption = { short: 'a', help: 'of every directory, not of this project alone' }
 const traces: CommandOption = { help: 'the runs of subagents' }
@@ -19,6 +20,7 @@ export const readCommands: readonly Command[] = [
         value: '<text>',
         help: 'whose label begins with this text; with --traces: a subagent, or subagent/run',
       },
+      metadata: { value: '<key=value>', many: true, help: 'with this metadata; may be repeated' },
       channel: { value: '<name>', help: 'of one channel, such as cli or discord' },
       project: { value: '<id>', help: 'of one project' },
       task: { value: '<id>', help: 'of one task' },
@@ -35,7 +37,7 @@ export const readCommands: readonly Command[] = [
   },
   {
     name: 'show',
-    aliases: ['conversation print', 'conversation show', 'conversation view', 'sessions show'],
+    aliases: underNouns('print', 'show', 'view'),
     group: 'Look',
     summary: 'read a conversation, or the way to a message',
     arguments: [{ name: 'id', optional: true }],
@@ -56,7 +58,7 @@ export const readCommands: readonly Command[] = [
   },
   {
     name: 'tree',
-    aliases: ['conversation list', 'conversation ls', 'conversation tree'],
+    aliases: ['conversation list', 'conversation ls', ...underNouns('tree')],
     group: 'Look',
     summary: 'every message with its branches',
     arguments: [{ name: 'id', optional: true }],
@@ -74,7 +76,7 @@ export const readCommands: readonly Command[] = [
   },
   {
     name: 'branches',
-    aliases: ['conversation branches'],
+    aliases: underNouns('branches'),
     group: 'Look',
     summary: 'the branches of a conversation',
     arguments: [{ name: 'id', optional: true }],
@@ -87,7 +89,7 @@ export const readCommands: readonly Command[] = [
   },
   {
     name: 'search',
-    aliases: ['conversation search', 'sessions search'],
+    aliases: underNouns('search'),
     group: 'Look',
     summary: 'find anything said by you, models or tools',
     arguments: [{ name: 'query', many: true }],
@@ -104,8 +106,26 @@ export const readCommands: readonly Command[] = [
     load: async () => (await import('../read/search.ts')).searchCommand,
   },
   {
+    name: 'events',
+    aliases: underNouns('events'),
+    group: 'Look',
+    summary: 'list what happened around the messages: resumes, permissions, plans, tools, outages',
+    arguments: [{ name: 'id', optional: true }],
+    options: {
+      type: { value: '<type>', many: true, help: 'only these types, such as resume or permission' },
+      limit: { short: 'l', value: '<n>', help: 'how many; default 50' },
+      after: { value: '<cursor>', help: 'the next page, by the cursor that the last page printed' },
+    },
+    examples: [
+      ['skein events', 'of the current conversation, newest last'],
+      ['skein events a7xk5f --type resume', 'how an agent got its memory back'],
+      ['skein events a7xk5f --json', 'for programs, newest first'],
+    ],
+    load: async () => (await import('../read/events.ts')).eventsCommand,
+  },
+  {
     name: 'stats',
-    aliases: ['conversation stats', 'sessions stats'],
+    aliases: underNouns('stats'),
     group: 'Look',
     summary: 'count what was said, used and paid',
     arguments: [],

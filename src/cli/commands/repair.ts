@@ -1,9 +1,10 @@
 import type { Command } from '../command-line/command.ts'
+import { underNouns } from './under-nouns.ts'
 
 export const repairCommands: readonly Command[] = [
   {
     name: 'verify',
-    aliases: ['conversation verify', 'sessions verify'],
+    aliases: underNouns('verify'),
     group: 'Keep',
     summary: 'check that everything is as it was stored',
     arguments: [{ name: 'id', optional: true, many: true }],
@@ -16,7 +17,7 @@ export const repairCommands: readonly Command[] = [
   },
   {
     name: 'recover',
-    aliases: ['conversation recover', 'sessions recover'],
+    aliases: underNouns('recover'),
     group: 'Keep',
     summary: 'copy what is sound of a damaged file into a new one',
     arguments: [{ name: 'file', optional: true }],
@@ -32,7 +33,7 @@ export const repairCommands: readonly Command[] = [
   },
   {
     name: 'backup',
-    aliases: ['conversation backup', 'sessions backup'],
+    aliases: underNouns('backup'),
     group: 'Keep',
     summary: 'copy the store into a file, while others write, and check the copy',
     arguments: [{ name: 'file' }],
@@ -48,7 +49,7 @@ export const repairCommands: readonly Command[] = [
   },
   {
     name: 'erase',
-    aliases: ['conversation erase', 'sessions erase'],
+    aliases: underNouns('erase'),
     group: 'Keep',
     summary: 'remove the words of messages for good; their places stay, and say why',
     arguments: [{ name: 'id', many: true }],

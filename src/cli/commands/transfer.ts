@@ -1,8 +1,9 @@
 import type { Command } from '../command-line/command.ts'
+import { underNouns } from './under-nouns.ts'
 
 export const exportDeclaration: Command = {
   name: 'export',
-  aliases: ['conversation export', 'sessions export'],
+  aliases: underNouns('export'),
   group: 'Keep',
   summary: 'write conversations as Markdown, as a page that opens offline, or with all that is stored',
   arguments: [{ name: 'id', optional: true, many: true }],
@@ -24,7 +25,7 @@ export const exportDeclaration: Command = {
 export const transferCommands: readonly Command[] = [
   {
     name: 'import',
-    aliases: ['conversation import', 'sessions import'],
+    aliases: underNouns('import'),
     group: 'Keep',
     summary: 'take in what skein export has written; what is there already is left alone',
     arguments: [{ name: 'file', many: true }],
@@ -40,6 +41,7 @@ export const transferCommands: readonly Command[] = [
   },
   {
     name: 'copy',
+    aliases: underNouns('copy'),
     group: 'Keep',
     summary: 'copy conversations from one store into another, files or PostgreSQL',
     arguments: [{ name: 'from' }, { name: 'to' }],

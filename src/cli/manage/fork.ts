@@ -11,7 +11,7 @@ import { uniqueShortId } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
 import { checkOwnership } from '../target/choose-conversation.ts'
 import { findNamed } from '../target/find-named.ts'
-import { createFork, planFork } from '../target/planned-fork.ts'
+import { createSiblingBranch } from '../target/planned-fork.ts'
 
 /** `skein fork <id>`: creates a branch at any message. Copies nothing, and moves no other branch. */
 export const forkCommand: CommandHandler = (args, context) => {
@@ -35,7 +35,7 @@ async function forkIn(
   checkOwnership(id, found.conversation, hasOption(args, 'force'), context)
   const made =
     name === undefined
-      ? await createFork(store, await planFork(store, found.conversation, at))
+      ? await createSiblingBranch(store, found.conversation.id, at, found.conversation.activeBranch)
       : await store.createBranch(found.conversation.id, at, { name })
   await tell(at, { conversationId: found.conversation.id, name: made.name }, store, context)
   return exitCode.ok

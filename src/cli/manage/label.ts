@@ -3,6 +3,7 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
+import { needIdOrTitle } from '../target/find-named.ts'
 
 /** `skein label`: sets, removes or shows the label of a message or a conversation. */
 export const labelCommand: CommandHandler = (args, context) => {
@@ -14,7 +15,7 @@ export const labelCommand: CommandHandler = (args, context) => {
   if (words.length > 0 && wanted === '')
     throw new UsageError('a label needs words', 'To take it away: --remove')
   return withStore(context, async store => {
-    const { conversation, message } = await store.resolve(text)
+    const { conversation, message } = await needIdOrTitle(text, store, context)
     const before = message === null ? conversation.label : (await store.getMessages([message]))[0]!.label
     const changes = clear || wanted !== ''
     const now = changes ? wanted || null : before
@@ -35,6 +36,36 @@ export const labelCommand: CommandHandler = (args, context) => {
       context.err.line(
         now === null ? `took the label from ${short}` : `labelled ${short}: ${style.safe(now)}`,
       )
+    }
+    return exitCode.ok
+  })
+}
+
+/** `skein tag`: adds, removes or shows the tags of a conversation. */
+export const tagCommand: CommandHandler = (args, context) => {
+  const [text, ...named] = args.arguments as [string, ...string[]]
+  const removes = hasOption(args, 'remove')
+  if (removes && named.length === 0) throw new UsageError('--remove needs a tag', 'skein tag <id> lists them')
+  if (named.some(tag => tag.trim() === '')) throw new UsageError('a tag must not be empty')
+  return withStore(context, async store => {
+    const { conversation, message } = await needIdOrTitle(text, store, context)
+    if (message !== null)
+      throw new UsageError(`${text} is a message, and tags are for conversations`, `skein label ${text} …`)
+    const { id, tags: before } = conversation
+    const tags = removes ? before.filter(tag => !named.includes(tag)) : [...new Set([...before, ...named])]
+    if (named.length > 0) await store.updateConversation(id, { tags })
+    if (context.json) {
+      context.out.line(JSON.stringify({ conversation: id, tags, before }))
+      return exitCode.ok
+    }
+    const { err, out, quiet } = context
+    if (named.length === 0) {
+      for (const tag of tags) out.line(out.style.safe(tag))
+      if (tags.length === 0 && !quiet) err.line('it has no tags')
+    } else if (!quiet) {
+      const { style } = err
+      const list = tags.length === 0 ? 'none' : style.safe(tags.join(', '))
+      err.line(`tags of ${style.id(await uniqueShortId(store, id))}: ${list}`)
     }
     return exitCode.ok
   })

@@ -1,9 +1,12 @@
 import type { Conversation } from '../../core/conversation.ts'
-import { InvalidError, NotFoundError } from '../../core/errors.ts'
+import { NotFoundError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
-import type { ConversationReader, MessageReader, Resolved } from '../../core/ports.ts'
+import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Stretch } from '../../core/runs.ts'
+import { errorReport } from '../command-line/error-report.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { shortestIdLength } from '../output/short-id.ts'
+import { type NameScope, needIdOrTitle } from '../target/find-named.ts'
 
 /** What `rm` removes. */
 export interface Removal {
@@ -15,14 +18,15 @@ export interface Removal {
 
 /** Resolves all names before anything is removed. */
 export async function findRemoval(
-  store: ConversationReader & MessageReader,
+  store: ConversationReader & MessageReader & Lister,
   named: readonly string[],
+  context: NameScope,
 ): Promise<Removal> {
   const conversations = new Map<string, Conversation>()
   const messages = new Map<string, Message>()
   const missing: string[] = []
   for (const text of named) {
-    const found = await resolveIfThere(store, text)
+    const found = await resolveIfThere(store, text, context)
     if (!found || found.conversation.trashedAt) missing.push(text)
     else if (found.message) {
       const [message] = await store.getMessages([found.message], { blobs: 'preview' })
@@ -39,20 +43,24 @@ export async function findRemoval(
   }
 }
 
-async function resolveIfThere(store: ConversationReader, text: string): Promise<Resolved | null> {
+async function resolveIfThere(
+  store: ConversationReader & Lister,
+  text: string,
+  context: NameScope,
+): Promise<Resolved | null> {
   try {
-    return await store.resolve(text)
+    return await needIdOrTitle(text, store, context)
   } catch (error) {
-    if (error instanceof NotFoundError) return null
-    if (error instanceof InvalidError) throw new UsageError(error.message.replace(/^id: /, ''), 'skein ls')
-    throw error
+    if (!(error instanceof NotFoundError)) throw error
+    if (text.length >= shortestIdLength) return null
+    throw new UsageError(errorReport(error).message, 'skein ls lists conversations')
   }
 }
 
 /** A branch name does not mean the whole conversation, so it is refused. */
 function refuseBranch(text: string, { conversation, branch }: Resolved): void {
   const isKey = branch.key === text
-  if (!isKey && text.includes(':')) {
+  if (!isKey && text.endsWith(`:${branch.name}`)) {
     throw new UsageError(
       `${text} is a branch, and rm takes conversations and messages`,
       `skein branches ${text.slice(0, text.indexOf(':'))} shows where it ends`,

@@ -5,13 +5,14 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { plural } from '../output/number.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { withStore } from '../store/with-store.ts'
+import { needTrashed } from '../target/find-named.ts'
 
 /** `skein restore`: takes conversations out of the trash. Resolves all names before it restores any. */
 export const restoreCommand: CommandHandler = (args, context) => {
   return withStore(context, async store => {
     const found = []
     for (const text of args.arguments) {
-      const { conversation, message } = await store.resolve(text)
+      const { conversation, message } = await needTrashed(text, store, context)
       if (message !== null) throw new NotFoundError('conversation', text)
       found.push(conversation)
     }

@@ -35,7 +35,7 @@ async function removeFrom(
 ): Promise<number> {
   const removal =
     bulk === null
-      ? await findRemoval(store, args.arguments)
+      ? await findRemoval(store, args.arguments, context)
       : await everything(store, bulk, await conversationScope(store, context, bulk), context.now())
   const gone = await messagesGone(store, removal, hasOption(args, 'cascade'))
 

@@ -13,7 +13,7 @@ import type { MessageId } from '../../core/ids.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { Model, ModelOptions } from '../../core/model.ts'
 import type { MessageReader } from '../../core/ports.ts'
-import { type Args, hasOption, textOption } from '../command-line/command.ts'
+import { type Args, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { chooseModel, demoMark, type ModelChoice, openChoice, openChosenModel } from './choose-model.ts'
@@ -70,7 +70,7 @@ export async function openModelSetup(
   return createModelSetup(model, choice, config, {
     system,
     call,
-    recall: hasOption(args, 'with-context'),
+    recall: recallOf(textOption(args, 'with-context')),
     tools: () => configuredTools(config, context),
   })
 }
@@ -90,13 +90,18 @@ export async function setupFor(
   return createModelSetup(model, choice, setup.config, { ...setup.options, system: null })
 }
 
+/** `--with-context` without a query is about the prompt. */
+function recallOf(query: string | undefined): NonNullable<AgentOptions['recall']> {
+  return query === undefined ? false : query === '' ? true : { query }
+}
+
 export interface ModelSetupOptions {
   /** The system prompt that was given, which conversations keep. */
   readonly system?: string | null
   /** The options that were given with `-o`. */
   readonly call?: CallOptions
-  /** Starts new conversations with a digest of earlier ones. */
-  readonly recall?: boolean
+  /** Starts new conversations with a digest of earlier ones, about the first message or a query. */
+  readonly recall?: NonNullable<AgentOptions['recall']>
   /** Starts the tool servers. They stop with the agent. */
   readonly tools?: (() => Promise<ConfiguredTools>) | null
 }

@@ -14,6 +14,8 @@ import type { Style } from '../output/style.ts'
 import { tableLines } from '../output/table.ts'
 import { formatAge } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
+import { needNamed } from '../target/find-named.ts'
+import { lastPrompt } from '../target/last-prompt.ts'
 import { newestHere } from '../target/newest-here.ts'
 import { findForks } from './branch-forks.ts'
 
@@ -25,7 +27,7 @@ export const branchesCommand: CommandHandler = (args, context) =>
     if (text === undefined && !newest) {
       throw new UsageError('branches needs an id here', 'skein ls --all lists them')
     }
-    const id = newest?.id ?? (await store.resolve(text!)).conversation.id
+    const id = newest?.id ?? (await needNamed(text!, store, context)).conversation.id
     const rows = await readBranches(store, id)
     if (context.json) printJson(context, rows.map(branchJson))
     else if (context.out.isTerminal) {
@@ -47,7 +49,7 @@ export const branchesCommand: CommandHandler = (args, context) =>
   })
 
 /** A branch with what is shown of it. */
-interface BranchRow {
+export interface BranchRow {
   readonly info: Pick<BranchInfo, 'name' | 'active' | 'key' | 'title' | 'base' | 'createdAt' | 'updatedAt'>
   readonly head: Message | null
   /** Messages of its path that are on no other branch. */
@@ -56,23 +58,16 @@ interface BranchRow {
   readonly prompt: Message | null
 }
 
-async function readBranches(
+/** The branches of a conversation with what is shown of each, the most recently active last. */
+export async function readBranches(
   store: ConversationReader & MessageReader,
   id: ConversationId,
 ): Promise<readonly BranchRow[]> {
   const infos = await collectPages(page => store.listBranches(id, page))
   const read: Omit<BranchRow, 'own'>[] = []
   for (const info of infos) {
-    // A tail begins at the start of a turn, so it contains the question.
-    const { messages } =
-      info.head === null
-        ? { messages: [] }
-        : await store.tail(info.head, { messages: 1 }, { blobs: 'preview' })
-    read.push({
-      info,
-      head: messages.at(-1) ?? null,
-      prompt: messages.findLast(one => one.role === 'user') ?? null,
-    })
+    const { prompt, after } = await lastPrompt(store, info.head)
+    read.push({ info, head: after.at(-1) ?? prompt, prompt })
   }
   const { own } = findForks(
     await collectPages(page => store.listStretches(id, page)),

@@ -43,5 +43,12 @@ export async function conversationJson(store: ConversationReader & Lister, facts
     parent: one.parent?.conversationId ?? null,
     tokens_used: one.tokensUsed,
     trashed_at: one.trashedAt?.toISOString() ?? null,
+    label: one.label,
+    tags: one.tags,
+    metadata: one.metadata,
+    prompt: one.prompt,
+    prompt_policy: one.promptPolicy,
+    tool_results: typeof one.toolResults === 'string' ? one.toolResults : one.toolResults.truncate,
+    owner: one.owner,
   }
 }

@@ -26,6 +26,7 @@ import { newestHere } from '../target/newest-here.ts'
 import { type ConversationScope, conversationScope } from '../target/scope.ts'
 import { type ConversationFacts, readConversationFacts } from './conversation-facts.ts'
 import { conversationJson } from './conversation-json.ts'
+import { filterWords, listFilter } from './list-filter.ts'
 
 /** `skein ls`: lists the conversations of the scope, newest last for people and newest first for programs. */
 export const lsCommand: CommandHandler = (args, context) => {
@@ -36,7 +37,7 @@ export const lsCommand: CommandHandler = (args, context) => {
   return withStore(context, async store => {
     const [all, trashed] = [hasOption(args, 'all'), hasOption(args, 'trash')]
     const scope = await conversationScope(store, context, { all, trashed })
-    const filter: ConversationFilter = { ...filterOf(args), ...scope.filter }
+    const filter: ConversationFilter = { ...listFilter(args), ...scope.filter }
     const { items, skipped } = await listed(store, filter, limit)
     const facts = await readConversationFacts(store, items, context.now())
     for (const { id, reason } of skipped) printNote(context, `! ${id} cannot be read: ${reason}`)
@@ -56,33 +57,6 @@ export const lsCommand: CommandHandler = (args, context) => {
       await countLine(store, context, args, scope, filter, { shown: 0, limit })
     return exitCode.ok
   })
-}
-
-function filterOf(args: Args): ConversationFilter {
-  const text = (name: string) => {
-    const value = textOption(args, name)
-    return value === undefined ? {} : { [name]: value }
-  }
-  return {
-    ...text('channel'),
-    ...text('project'),
-    ...text('task'),
-    ...text('tag'),
-    ...text('title'),
-    ...labelFilter(args),
-    ...(hasOption(args, 'trash') ? { trashed: true as const } : {}),
-    ...(hasOption(args, 'trash') ? {} : { kind: hasOption(args, 'traces') ? 'subagent' : 'main' }),
-  }
-}
-
-/** `explorer/7c1e` names a run of a subagent by the beginning of its id, `explorer` all its runs. Their
- *  labels are `subagent:explorer:<run id>`. */
-function labelFilter(args: Args): ConversationFilter {
-  const label = textOption(args, 'label')
-  if (label === undefined) return {}
-  if (!hasOption(args, 'traces') || label.startsWith('subagent:')) return { labelPrefix: label }
-  const [name, run = ''] = label.split('/', 2)
-  return { labelPrefix: `subagent:${name}:${run}` }
 }
 
 /** The store returns at most 1,000 per page. */
@@ -149,19 +123,39 @@ async function countLine(
   const traces = filter.kind === 'main' ? await store.countConversations({ ...filter, kind: 'subagent' }) : 0
   const kind = hasOption(args, 'trash') ? ' in the trash' : hasOption(args, 'traces') ? ' traces' : ''
   const more = Math.min(here, limit < 20 ? 20 : limit * 5)
+  const matching = filterWords(args)
   const parts =
     here === 0
-      ? [`no conversations${kind} ${scope.words}`]
+      ? [
+          `no ${kind === ' traces' ? 'traces' : `conversations${kind}`}${matching && ` ${matching}`} ${scope.words}`,
+        ]
       : [
           `${formatInteger(here)}${kind} ${scope.words}${shown < here ? `, ${formatInteger(shown)} shown` : ''}`,
         ]
   if (all > here) parts.push(`--all: ${formatInteger(all)}`)
   if (traces > 0) parts.push(`--traces: ${formatInteger(traces)}`)
   if (shown < here) parts.push(`-l ${more} for more`)
-  if (here === 0 && all === 0 && kind === '') parts.push('begin one: skein "…"')
+  if (here === 0 && matching !== '') parts.push(...(await otherWays(store, args, scope)))
+  else if (here === 0 && all === 0 && kind === '') parts.push('begin one: skein "…"')
   if (context.quiet) return
   const { faint, symbols } = context.err.style
   for (const line of wrap(parts.join(` ${symbols.bar} `), context.err.width)) context.err.line(faint(line))
+}
+
+/** What a list without its filter would find, and labels that are called like the tag. */
+async function otherWays(
+  store: Lister,
+  args: Args,
+  { filter: scope }: ConversationScope,
+): Promise<readonly string[]> {
+  const { trashed, kind } = listFilter(args)
+  const among = { ...scope, ...(trashed && { trashed }), ...(kind && { kind }) }
+  const unfiltered = await store.countConversations(among)
+  const ways = [`without the filter: ${formatInteger(unfiltered)}`]
+  const tag = textOption(args, 'tag')
+  const labelled = tag === undefined ? 0 : await store.countConversations({ ...among, labelPrefix: tag })
+  if (labelled > 0) ways.push(`--label ${tag}: ${formatInteger(labelled)}`)
+  return ways
 }
 
 function tabbed(

@@ -19,6 +19,7 @@ import {
 import { shortenId, shortIds, uniqueShortId } from '../output/short-id.ts'
 import { formatTime } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
+import { needNamed } from '../target/find-named.ts'
 import { newestHere } from '../target/newest-here.ts'
 import { showJson } from './show-json.ts'
 import { showLines, speakerName } from './show-lines.ts'
@@ -112,7 +113,7 @@ async function resolved(
   context: CommandContext,
 ): Promise<Resolved> {
   const [text] = args.arguments
-  if (text !== undefined) return store.resolve(text)
+  if (text !== undefined) return needNamed(text, store, context)
   const from = textOption(args, 'from')
   if (from !== undefined) return { ...(await store.resolve(from)), message: null }
   const { newest } = await newestHere(store, context)

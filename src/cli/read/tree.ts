@@ -16,6 +16,7 @@ import { printJson, printLines, printNote } from '../output/print.ts'
 import { shortenId, shortIds } from '../output/short-id.ts'
 import { tildify } from '../output/tildify.ts'
 import { withStore } from '../store/with-store.ts'
+import { needNamed } from '../target/find-named.ts'
 import { type ConversationScope, conversationScope } from '../target/scope.ts'
 import { branchLines, compactLines, foldStretches, treeLines } from './tree-lines.ts'
 
@@ -38,7 +39,7 @@ export const treeCommand: CommandHandler = (args, context) => {
           ? printExactTrees
           : printTrees
     if (id !== undefined) {
-      const { conversation, message } = await store.resolve(id)
+      const { conversation, message } = await needNamed(id, store, context)
       await printed(context, store, [{ id: conversation.id, root: null }], message)
       return exitCode.ok
     }

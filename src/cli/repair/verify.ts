@@ -2,7 +2,7 @@ import { CorruptError, MisconfiguredError } from '../../core/errors.ts'
 import type { Verifier } from '../../core/finding.ts'
 import { countDependents, type Finding, type Severity, type Verified } from '../../core/finding.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { ConversationReader } from '../../core/ports.ts'
+import type { ConversationReader, Lister } from '../../core/ports.ts'
 import { type CommandHandler, hasOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
@@ -12,6 +12,7 @@ import { createProgressBar } from '../output/progress-bar.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { formatDuration } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
+import { needIdOrTitle } from '../target/find-named.ts'
 
 /** The number of messages that `--quick` verifies. */
 const sample = 1_000
@@ -32,14 +33,14 @@ export const verifyCommand: CommandHandler = async (args, context) => {
 }
 
 async function verifyIn(
-  store: ConversationReader & Verifier,
+  store: ConversationReader & Lister & Verifier,
   context: CommandContext,
   named: readonly string[],
   isQuick: boolean,
 ): Promise<number> {
   const began = performance.now()
   const conversations: ConversationId[] = []
-  for (const text of named) conversations.push((await store.resolve(text)).conversation.id)
+  for (const text of named) conversations.push((await needIdOrTitle(text, store, context)).conversation.id)
   const findings: Finding[] = []
   const progress = createProgressBar(context, 'checking', 'messages')
   try {

@@ -1,6 +1,8 @@
 import type { Target } from '../../agent/history/history.ts'
+import type { BranchRef } from '../../core/branch.ts'
 import type { Conversation, NewConversation } from '../../core/conversation.ts'
-import { NotFoundError } from '../../core/errors.ts'
+import { KeyReusedError, NotFoundError } from '../../core/errors.ts'
+import type { MessageId } from '../../core/ids.ts'
 import { collectPages } from '../../core/pages.ts'
 import type {
   BranchInConversation,
@@ -17,8 +19,7 @@ import { shortenId } from '../output/short-id.ts'
 import { tildify } from '../output/tildify.ts'
 import { formatAge } from '../output/time.ts'
 import { type BranchStatus, readBranchStatus, readStatusAt, type StatusStore } from './branch-status.ts'
-import { findNamed, looksLikeId } from './find-named.ts'
-import { moveKey } from './move-key.ts'
+import { findNamed } from './find-named.ts'
 import { newestHere } from './newest-here.ts'
 import { findByOwnKey, ownKey } from './own-key.ts'
 import { createFork, isAnswered, type PlannedFork, planFork } from './planned-fork.ts'
@@ -34,11 +35,12 @@ export interface ChosenConversation {
   readonly fork: PlannedFork | null
   /** Further notes, without the `!`. */
   readonly notes: readonly string[]
-  /** The word after `-c`, if it is not an id: it begins the prompt. */
-  readonly promptWord: string | null
+  /** The words after `-c`, if they are the prompt. */
+  readonly prompt: string | null
   /** Creates the conversation or branch if needed, and returns where to send. Called right before the first
-   *  message, so that a chat without messages creates nothing. */
-  enter(settings: KeptSettings): Promise<Target>
+   *  message, so that a chat without messages creates nothing. A new branch is named after `words`; null
+   *  answers the last message again. */
+  enter(settings: KeptSettings, words: string | null): Promise<Target>
 }
 
 /** Chooses a conversation by the flags. Default: the newest main conversation of this directory, or a new
@@ -53,7 +55,7 @@ export async function chooseConversation(args: Args, context: CommandContext): P
   if (id === null || id === '') return newest(wishes, store, context, null)
   const found = await findNamed(id, store, context)
   if (found) return chooseNamed(id, found, wishes, store, context)
-  if (wishes.resume !== null || looksLikeId(id)) throw new NotFoundError('id', id)
+  if (!wishes.mayBePrompt) throw new NotFoundError('id', id)
   return newest(wishes, store, context, id)
 }
 
@@ -62,7 +64,7 @@ const incognito: ChosenConversation = {
   status: null,
   fork: null,
   notes: [],
-  promptWord: null,
+  prompt: null,
   enter: async () => 'incognito',
 }
 
@@ -82,17 +84,30 @@ export async function chooseNamed(
   const branch = ending.find(one => one.active) ?? ending[0]
   if (branch && !(await isAnswered(store, found.message)))
     return continued(store, { ...found, branch }, notes)
-  const fork = await planFork(store, found.conversation, found.message)
+  return chooseFork(store, found, found.message, { notes })
+}
+
+/** Forks at a message, or before the first one. The branch is created with its first message. With `movesKey`
+ *  it takes the key of the branch that it leaves, so that the next chat with this key continues it. */
+export async function chooseFork(
+  store: StatusStore & ConversationWriter,
+  from: BranchInConversation,
+  at: MessageId | null,
+  { notes = [], movesKey = false }: { readonly notes?: readonly string[]; readonly movesKey?: boolean } = {},
+): Promise<ChosenConversation> {
+  const fork = await planFork(store, from.conversation, at, from.branch.name)
   return {
     how: 'forked',
-    status: await readStatusAt(store, found, found.message),
+    status: await readStatusAt(store, from, at),
     fork,
     notes,
-    promptWord: null,
-    async enter(settings) {
-      const made = await createFork(store, fork)
+    prompt: null,
+    async enter(settings, words) {
+      const made = await createFork(store, fork, words)
       await store.activateBranch(made)
-      await storeChange(store, found.conversation, settings)
+      await storeChange(store, from.conversation, settings)
+      const { key } = await store.getBranch(from.branch)
+      if (movesKey && key !== null) await moveKey(store, key, made)
       return made
     },
   }
@@ -131,7 +146,7 @@ async function continued(
     status,
     fork: null,
     notes,
-    promptWord: null,
+    prompt: null,
     async enter(settings) {
       await storeChange(store, conversation, settings)
       // The branch that was used last is continued next time.
@@ -179,10 +194,10 @@ async function newest(
   wishes: TargetFlags,
   store: StatusStore & ConversationWriter & Lister,
   context: CommandContext,
-  word: string | null,
+  prompt: string | null,
 ): Promise<ChosenConversation> {
   const { newest: found, expired } = await newestHere(store, context)
-  if (found) return { ...(await continued(store, found)), promptWord: word }
+  if (found) return { ...(await continued(store, found)), prompt }
   const key = ownKey('default', context)
   const notes = expired ? [expiredNote(expired, context)] : []
   const how = wishes.continueWith !== null || expired ? 'fresh' : 'new'
@@ -194,7 +209,7 @@ async function newest(
     const isTaken = holder !== null && (directory === null || !isInProject(directory, context))
     return isTaken ? begin(store, key, context, settings) : { key, ...wanted(context), ...settings.ofNew }
   })
-  return { ...made, promptWord: word }
+  return { ...made, prompt }
 }
 
 function startNew(
@@ -211,7 +226,7 @@ async function fresh(
   notes: readonly string[],
   enter: ChosenConversation['enter'],
 ): Promise<ChosenConversation> {
-  return { how, status: null, fork: null, notes, promptWord: null, enter }
+  return { how, status: null, fork: null, notes, prompt: null, enter }
 }
 
 type KeyStore = Pick<ConversationReader, 'findByKey'> & Pick<ConversationWriter, 'create' | 'setKey'>
@@ -250,4 +265,25 @@ function expiredNote({ id, title, expiresAt }: Conversation, context: CommandCon
 function since(date: Date, context: CommandContext): string {
   const text = formatAge(date, context.now())
   return text === 'now' ? 'just now' : /^\d+[mhd]$/.test(text) ? `${text} ago` : `on ${text}`
+}
+
+/** Concurrent writers take turns. This many failures are not a coincidence. */
+const mostTries = 20
+
+/** Gives a key to a branch, and takes it from its holder, which keeps its id. */
+async function moveKey(
+  store: Pick<ConversationReader & ConversationWriter, 'findByKey' | 'setKey'>,
+  key: string,
+  to: BranchRef,
+): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const holder = await store.findByKey(key)
+    if (holder) await store.setKey(holder.branch, null)
+    try {
+      await store.setKey(to, key)
+      return
+    } catch (error) {
+      if (!(error instanceof KeyReusedError) || tries === mostTries) throw error
+    }
+  }
 }

@@ -1,14 +1,22 @@
-import { AmbiguousIdError, type IdCandidate, InvalidError, NotFoundError } from '../../core/errors.ts'
+import {
+  AmbiguousIdError,
+  type IdCandidate,
+  InvalidError,
+  NotFoundError,
+  SkeinError,
+} from '../../core/errors.ts'
 import type { ListedConversation } from '../../core/listing.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, Lister, MessageReader } from '../../core/ports.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { type ErrorReport, errorReport } from '../command-line/error-report.ts'
-import { editDistance } from '../command-line/similar-words.ts'
+import { editDistance, similarWords } from '../command-line/similar-words.ts'
 import { collapseSpaces, cut, padEnd, padStart, widthOf } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
 import { modelName } from '../output/model-name.ts'
 import { shortestIdLength, uniqueShortId } from '../output/short-id.ts'
 import { formatAge } from '../output/time.ts'
+import { projectDirectories } from './scope.ts'
 
 type ReadStore = ConversationReader & MessageReader & Lister
 
@@ -39,15 +47,16 @@ async function explained(
   if (error instanceof AmbiguousIdError) {
     return { ...problem, lines: await candidateLines(error.candidates, store, context) }
   }
-  const word = unknownId(error, typed)
-  const near = word === undefined ? [] : await nearIds(word, store, context)
+  const word = unknownName(error, typed)
+  const near = word === undefined ? [] : await nearMatches(word, store, context)
   if (near.length === 0) return problem
-  const short: string[] = []
-  for (const id of near) short.push(await uniqueShortId(store, id))
-  return { ...problem, hint: `Near: ${short.join(', ')}. Or: skein search`, candidates: near, lines: [] }
+  const names = near.map(({ shown }) => context.err.style.safe(shown))
+  const listed = names.length === 1 ? names[0]! : `${names.slice(0, -1).join(', ')} or ${names.at(-1)!}`
+  const hint = `Did you mean ${listed}? Or try: skein search`
+  return { ...problem, hint, candidates: near.map(({ full }) => full), lines: [] }
 }
 
-function unknownId(error: unknown, typed: readonly string[]): string | undefined {
+function unknownName(error: unknown, typed: readonly string[]): string | undefined {
   if (error instanceof NotFoundError && error.kind === 'id') return error.id
   const isTooShort = error instanceof InvalidError && error.field === 'id'
   return isTooShort ? typed.find(one => /^[a-z0-9-]{3,5}$/i.test(one)) : undefined
@@ -91,23 +100,88 @@ const conversationsSeen = 50
 const conversationsRead = 8
 const messagesRead = 100
 
-/** Ids similar to an unknown one, nearest first: those with the same beginning, recent ones of this directory
- *  within two edits, and conversations with the word in their title. */
-async function nearIds(
+/** Something that the user may have meant. */
+interface NearMatch {
+  /** With full ids, for programs. */
+  readonly full: string
+  readonly shown: string
+}
+
+/** Names similar to an unknown one, nearest first: branches, ids with the same beginning, recent ids of this
+ *  project within two edits, and conversations with a similar title. */
+async function nearMatches(
   typed: string,
   store: ConversationReader & Lister,
-  { cwd }: Pick<CommandContext, 'cwd'>,
-): Promise<readonly string[]> {
-  const id = typed.split(':', 1)[0]!.toLowerCase()
-  if (id.length < 3) return []
-  const { items } = await store.listConversations({ directory: cwd, limit: conversationsSeen })
+  context: Pick<CommandContext, 'cwd' | 'env'>,
+): Promise<readonly NearMatch[]> {
+  const word = typed.trim().toLowerCase()
+  if (word.length < 3) return []
+  const directory = await projectDirectories(store, context)
+  const { items } = await store.listConversations({ directory, limit: conversationsSeen })
+  const [id = '', branch] = word.split(':', 2)
+  const ofConversation = branch === undefined ? null : await branchesOf(store, id)
+  if (ofConversation) return similarBranches(branch!, ofConversation)
   const alike = (await idsSeen(store, items))
     .map(one => ({ one, distance: distanceBetween(id, one) }))
     .filter(({ distance }) => distance <= 2)
     .sort((a, b) => a.distance - b.distance)
     .map(({ one }) => one)
-  const found = [...(await idsBeginningLike(store, id)), ...alike, ...titled(items, id)]
-  return [...new Set(found)].slice(0, mostNamed)
+  const branches = /\s/.test(word) ? [] : similarBranches(word, await branchesSeen(store, items))
+  const beginning = /^[a-z0-9-]+$/.test(id) ? await idsBeginningLike(store, id) : []
+  const ids = [...new Set([...beginning, ...alike])].slice(0, mostNamed)
+  const matches: NearMatch[] = [...branches]
+  for (const one of ids) matches.push({ full: one, shown: await uniqueShortId(store, one) })
+  for (const { id: full, title } of titled(items, word)) {
+    const name = cut(collapseSpaces(title ?? ''), 40, '…')
+    matches.push({ full, shown: `${await uniqueShortId(store, full)} ("${name}")` })
+  }
+  return [...new Map(matches.map(match => [match.full, match])).values()].slice(0, mostNamed)
+}
+
+/** A branch as the user would type it: alone, or after the id of its conversation. */
+interface NamedBranch extends NearMatch {
+  readonly name: string
+}
+
+/** The branches of the conversation before the colon; null if there is no such conversation. */
+async function branchesOf(store: ConversationReader, id: string): Promise<readonly NamedBranch[] | null> {
+  try {
+    const { conversation } = await store.resolve(id)
+    const short = await uniqueShortId(store, conversation.id)
+    const branches = await collectPages(page => store.listBranches(conversation.id, page))
+    return branches.map(({ name }) => ({
+      name,
+      full: `${conversation.id}:${name}`,
+      shown: `${short}:${name}`,
+    }))
+  } catch (error) {
+    if (error instanceof SkeinError) return null
+    throw error
+  }
+}
+
+/** The branches of the newest conversations. Of equal names, the one that the name alone refers to. */
+async function branchesSeen(
+  store: Pick<ConversationReader, 'listBranches'>,
+  listed: readonly ListedConversation[],
+): Promise<readonly NamedBranch[]> {
+  const seen = new Map<string, NamedBranch>()
+  for (const { id } of listed.slice(0, conversationsRead)) {
+    for (const { name } of await collectPages(page => store.listBranches(id, page))) {
+      if (!seen.has(name)) seen.set(name, { name, full: `${id}:${name}`, shown: name })
+    }
+  }
+  return [...seen.values()]
+}
+
+function similarBranches(typed: string, branches: readonly NamedBranch[]): readonly NamedBranch[] {
+  const similar = similarWords(
+    typed,
+    branches.map(({ name }) => name),
+  )
+  const containing = branches.filter(({ name }) => name.toLowerCase().includes(typed))
+  const near = [...similar.map(name => branches.find(one => one.name === name)!), ...containing]
+  return [...new Set(near)].slice(0, mostNamed)
 }
 
 /** Finds the longest beginning that exists: a typo may be at the end of a long id. */
@@ -153,6 +227,12 @@ function distanceBetween(typed: string, id: string): number {
     : Number.POSITIVE_INFINITY
 }
 
-function titled(listed: readonly ListedConversation[], typed: string): readonly string[] {
-  return listed.filter(({ title }) => title?.toLowerCase().includes(typed)).map(({ id }) => id)
+/** The conversations with the typed text in their title, or with a title within a few edits of it. */
+function titled(listed: readonly ListedConversation[], typed: string): readonly ListedConversation[] {
+  const most = Math.min(5, Math.floor(typed.length / 5))
+  return listed.filter(({ title }) => {
+    const lower = title === null ? '' : collapseSpaces(title).toLowerCase()
+    if (lower.includes(typed)) return true
+    return Math.abs(lower.length - typed.length) <= most && editDistance(typed, lower) <= most
+  })
 }

@@ -14,7 +14,7 @@ export interface HeaderOptions {
   readonly now: number
   /** The path of a new store, on the first run only. */
   readonly keptIn?: string | null
-  /** The name of the created branch, if it differs from the planned one. */
+  /** The name of the branch, if it has been created. */
   readonly branch?: string
 }
 
@@ -52,10 +52,13 @@ function headLines(chosen: ChosenConversation, output: Output, options: HeaderOp
     case 'fresh':
       return [`fresh: nothing to continue${kept}`]
     case 'forked': {
-      const { at, name, answers } = chosen.fork!
-      const had = answers === 0 ? '' : ` (it had ${plural(answers, 'answer')} already)`
-      const branch = style.branch(style.safe(options.branch ?? name))
-      return [`forked at ${style.id(shortenId(at))} as ${branch}${had}`]
+      const { at, answers } = chosen.fork!
+      const place = at === null ? 'the beginning' : style.id(shortenId(at))
+      const { branch } = options
+      const had = answers === 0 ? '' : ` (it already has ${plural(answers, 'answer')})`
+      return branch === undefined
+        ? [`your next message forks at ${place}${had}`]
+        : [`forked at ${place} as ${style.branch(style.safe(branch))}${had.replace(' has ', ' had ')}`]
     }
     case 'continued':
       return continuedLines(chosen.status!, output, options.now)

@@ -1,36 +1,53 @@
 import type { BranchRef } from '../../core/branch.ts'
-import { freeSiblingName, siblingNames } from '../../core/branch-name.ts'
+import { branchNameFrom, freeSiblingName, numberedNames, siblingNames } from '../../core/branch-name.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
+import { textOf } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, ConversationWriter, MessageReader } from '../../core/ports.ts'
 
-/** A branch that is about to be created. */
+/** A branch that is created with its first message, after which it is named. */
 export interface PlannedFork {
   readonly conversationId: ConversationId
-  readonly at: MessageId
-  readonly name: string
+  /** Null before the first message. */
+  readonly at: MessageId | null
+  /** The branch that it leaves. */
+  readonly from: string
   /** How many messages already follow that message directly. */
   readonly answers: number
 }
 
-/** Plans a fork at a message. Its name is the next free one after the active branch: `main-2`, `main-3` … */
+/** Plans a fork at a message, or before the first one. */
 export async function planFork(
-  store: ConversationReader & MessageReader,
-  conversation: Conversation,
-  at: MessageId,
+  store: MessageReader,
+  conversation: Pick<Conversation, 'id'>,
+  at: MessageId | null,
+  from: string,
 ): Promise<PlannedFork> {
-  const name = freeSiblingName(conversation.activeBranch, await namesIn(store, conversation.id))
-  return { conversationId: conversation.id, at, name, answers: await countAnswers(store, at) }
+  const answers = at === null ? 0 : await countAnswers(store, at)
+  return { conversationId: conversation.id, at, from, answers }
 }
 
-/** Creates the planned branch, under the next free name if another process has taken its name. */
+/** Creates the planned branch, named after the words that are said there: `use-full-jitter`. Null answers the
+ *  message at its end again, and the branch is named after that message. Without words, such as with files
+ *  alone, it is a sibling: `main-2`. */
 export async function createFork(
-  store: Pick<ConversationWriter, 'createBranch'>,
-  { conversationId, at, name }: PlannedFork,
+  store: Pick<
+    ConversationReader & ConversationWriter & MessageReader,
+    'listBranches' | 'createBranch' | 'getMessages'
+  >,
+  { conversationId, at, from }: PlannedFork,
+  words: string | null,
 ): Promise<BranchRef> {
-  return createFree(store, conversationId, at, name)
+  const name = branchNameFrom(words ?? (await textAt(store, at)))
+  if (name === null) return createSiblingBranch(store, conversationId, at, from)
+  return createFree(store, conversationId, at, numberedNames(name))
+}
+
+async function textAt(store: Pick<MessageReader, 'getMessages'>, at: MessageId | null): Promise<string> {
+  const [message] = at === null ? [] : await store.getMessages([at], { blobs: 'preview' })
+  return message ? textOf(message) : ''
 }
 
 /** Creates a branch at a message, or at the root, with the next free name after `sibling`: `main-2`. */
@@ -40,7 +57,8 @@ export async function createSiblingBranch(
   at: MessageId | null,
   sibling: string,
 ): Promise<BranchRef> {
-  return createFree(store, id, at, freeSiblingName(sibling, await namesIn(store, id)))
+  const first = freeSiblingName(sibling, await namesIn(store, id))
+  return createFree(store, id, at, startingWith(first, siblingNames(first)))
 }
 
 /** How many taken names are skipped. More conflicts are not caused by concurrent writers. */
@@ -50,10 +68,10 @@ async function createFree(
   store: Pick<ConversationWriter, 'createBranch'>,
   conversationId: ConversationId,
   at: MessageId | null,
-  first: string,
+  names: Iterator<string, never>,
 ): Promise<BranchRef> {
-  const names = siblingNames(first)
-  for (let name = first, taken = 0; ; name = names.next().value, taken++) {
+  for (let taken = 0; ; taken++) {
+    const name = names.next().value
     try {
       await store.createBranch(conversationId, at, { name })
       return { conversationId, name }
@@ -61,6 +79,11 @@ async function createFree(
       if (!(error instanceof KeyReusedError) || taken > mostTaken) throw error
     }
   }
+}
+
+function* startingWith(first: string, others: Generator<string, never>): Generator<string, never> {
+  yield first
+  return yield* others
 }
 
 async function namesIn(

@@ -3,8 +3,11 @@ import { UsageError } from '../command-line/usage-error.ts'
 
 /** The flags that choose a conversation. */
 export interface TargetFlags {
-  /** The word after `--continue`, '' without a word; null without the flag. */
+  /** The value of `--continue`, '' without a value; null without the flag. */
   readonly continueWith: string | null
+  /** The words after `--continue` are a prompt if they are not a title: several words in one argument, and no
+   *  other argument. */
+  readonly mayBePrompt: boolean
   readonly isNew: boolean
   readonly incognito: boolean
   /** The name after `--session`. */
@@ -37,8 +40,11 @@ export function targetFlags(args: Args): TargetFlags {
   for (const name of ['session', 'resume']) {
     if (textOption(args, name)?.trim() === '') throw new UsageError(`--${name} must not be empty`)
   }
+  const continueWith = textOption(args, 'continue') ?? null
+  const isAlone = args.arguments.length === 0 && !args.joined?.has('continue')
   return {
-    continueWith: textOption(args, 'continue') ?? null,
+    continueWith,
+    mayBePrompt: continueWith !== null && isAlone && /\s/.test(continueWith.trim()),
     isNew: hasOption(args, 'new'),
     incognito: hasOption(args, 'incognito'),
     name: textOption(args, 'session') ?? null,

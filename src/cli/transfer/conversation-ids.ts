@@ -1,14 +1,16 @@
 import type { ConversationId } from '../../core/ids.ts'
 import type { ConversationReader, Lister } from '../../core/ports.ts'
+import { type NameScope, needIdOrTitle } from '../target/find-named.ts'
 
 /** The ids of the named conversations, or of all, including the trash. */
 export async function conversationIds(
-  store: Pick<Lister & ConversationReader, 'listConversations' | 'resolve'>,
+  store: Lister & ConversationReader,
   named: readonly string[],
+  context: NameScope,
 ): Promise<readonly ConversationId[]> {
   const ids = new Set<ConversationId>()
   if (named.length > 0) {
-    for (const text of named) ids.add((await store.resolve(text)).conversation.id)
+    for (const text of named) ids.add((await needIdOrTitle(text, store, context)).conversation.id)
     return [...ids]
   }
   for (const filter of [{}, { trashed: true }] as const) {

@@ -47,7 +47,7 @@ async function copyAll(
   signal: AbortSignal,
 ): Promise<Copied> {
   const began = performance.now()
-  const ids = await conversationIds(source, only)
+  const ids = await conversationIds(source, only, context)
   const unreadable: UnreadableRecord[] = []
   const refused: string[] = []
   const notes: string[] = []

@@ -13,6 +13,7 @@ import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { formatBytes, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
+import { newestHere } from '../target/newest-here.ts'
 import { conversationIds } from './conversation-ids.ts'
 import { createNewFile } from './new-file.ts'
 import { slugOf } from './slug.ts'
@@ -28,13 +29,10 @@ export async function exportNative(
   if (hasOption(args, 'html'))
     throw new UsageError('--html and the native format are two things', 'Choose one')
   const all = hasOption(args, 'all')
-  if (all === args.arguments.length > 0) {
-    throw new UsageError(
-      all ? '--all and an id are two things' : 'no conversation is named',
-      'Name one, or: --all',
-    )
-  }
-  const ids = await conversationIds(store, args.arguments)
+  if (all && args.arguments.length > 0)
+    throw new UsageError('--all and an id contradict each other', 'Drop one')
+  const named = all || args.arguments.length > 0 ? args.arguments : [await currentId(store, context)]
+  const ids = await conversationIds(store, named, context)
   const file = await fileOf(args, context, store, all ? null : (ids[0] ?? null))
   if (file === null && context.json) {
     throw new UsageError('--json needs -o <file> here', 'Without it, the records themselves go to stdout')
@@ -50,6 +48,13 @@ export async function exportNative(
   else if (made && file !== null && !context.quiet) receipt(context, file, written, made.bytes)
   if (!context.json) printUnreadable(context, written.unreadable)
   return written.unreadable.length > 0 ? exitCode.failure : exitCode.ok
+}
+
+/** The conversation that `skein` without arguments would continue. */
+async function currentId(store: Lister, context: CommandContext): Promise<string> {
+  const { newest } = await newestHere(store, context)
+  if (newest === null) throw new UsageError('export needs an id here', 'Everything: --all --native')
+  return newest.conversation.id
 }
 
 interface WrittenFile {

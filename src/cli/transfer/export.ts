@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type Block, isKnown, isMedia } from '../../core/block.ts'
 import type { Message } from '../../core/message.ts'
+import type { ConversationReader, Lister, Resolved } from '../../core/ports.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
@@ -9,6 +10,8 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { gistOf, mainArgument, outputText } from '../output/gist.ts'
 import { formatBytes, plural } from '../output/number.ts'
 import { withStore } from '../store/with-store.ts'
+import { needNamed } from '../target/find-named.ts'
+import { newestHere } from '../target/newest-here.ts'
 import {
   type ExportedConversation,
   type ExportedLine,
@@ -24,14 +27,17 @@ export const exportCommand: CommandHandler = async (args, context) => {
     return withStore(context, store => exportNative(args, context, store))
   }
   const html = hasOption(args, 'html')
-  if (args.arguments.length !== 1) {
-    throw new UsageError('one conversation is needed', 'One at a time, or in the native format: --native')
+  if (args.arguments.length > 1) {
+    throw new UsageError(
+      'Markdown and HTML hold one conversation',
+      'One at a time, or several in the native format: --native',
+    )
   }
   if (html && hasOption(args, 'all')) {
     throw new UsageError('--all is for Markdown', 'A page has all branches anyway')
   }
   return withStore(context, async store => {
-    const resolved = await store.resolve(args.arguments[0]!)
+    const resolved = await exportedTarget(store, args, context)
     const exported = await readExportedConversation(store, resolved)
     const file = fileOf(args, context, exported, html)
     if (file === null && context.json) {
@@ -61,6 +67,19 @@ export const exportCommand: CommandHandler = async (args, context) => {
     }
     return exitCode.ok
   })
+}
+
+/** The named conversation. Default: what `skein` without arguments would continue. */
+async function exportedTarget(
+  store: ConversationReader & Lister,
+  args: Args,
+  context: CommandContext,
+): Promise<Resolved> {
+  const [text] = args.arguments
+  if (text !== undefined) return needNamed(text, store, context)
+  const { newest } = await newestHere(store, context)
+  if (newest !== null) return { ...newest, message: null }
+  throw new UsageError('export needs an id here', 'skein ls --all lists them. Everything: --all --native')
 }
 
 /** Whether to use the native format: by flag, or by file extension. */

@@ -122,6 +122,17 @@ describe('a prompt', () => {
     await using store = await storeOf(here)
     const [listed] = (await store.listConversations()).items
     expect(listed!.messages).toBe(2)
+    // A query before the prompt, or after =.
+    for (const query of [['--with-context', 'gateway certificate'], ['--with-context=gateway certificate']]) {
+      const asked = await here.skein(['-n', ...query, 'hello there'])
+      expect(asked.stderr, query[0]).toContain('\n  recalled: ')
+      const { stdout } = await here.skein(['show'])
+      expect(stdout).toContain('\nhello there\n')
+      expect(stdout).not.toContain('certificate')
+    }
+    expect((await here.skein(['-n', '--with-context', 'unrelated zebras', 'hello'])).stderr).not.toContain(
+      'is sent along',
+    )
     for (const args of [['--with-context'], ['-G', '-n', '--with-context']])
       expect(await here.skein([...args, 'hello there'])).toMatchObject({ code: 2, stdout: '' })
   })
@@ -203,7 +214,7 @@ describe('a prompt', () => {
     })
     expect(JSON.parse(failed.stderr).error).toMatchObject({ code: 'model_failed', candidates: [] })
     const forked = JSON.parse((await here.skein(['--json', '-c', answer.message, 'other'])).stdout)
-    expect(forked).toMatchObject({ resumed: 'forked', branch: 'main-2', conversation: answer.conversation })
+    expect(forked).toMatchObject({ resumed: 'forked', branch: 'other', conversation: answer.conversation })
     const usage = await here.skein(['--json', '-n', '-c', 'x'])
     expect(JSON.parse(usage.stderr)).toEqual({
       error: {

@@ -62,12 +62,15 @@ describe('chat in a pipe', () => {
     expect(looks.code).toBe(0)
 
     const forks = await run('/retry', '/undo', 'something else', '/switch main', '/history')
-    expect(forks.stderr).toContain('asking again on main-2. What was said is kept on main: /switch main')
-    expect(forks.stderr).toContain('went back one question, now on main-3. What was said is kept on main-2')
+    expect(forks.stderr).toContain('asking again. The answer so far is kept on main: /switch main')
+    expect(forks.stderr).toContain(
+      'went back one message; the next one makes a new branch. What was said is kept on tell-me-about: /switch tell-me-about',
+    )
     expect(forks.stderr).toContain('now on main')
     expect(forks.stdout.slice(forks.stdout.indexOf('# Certificates'))).not.toContain('something else')
     const tree = await here.skein(['tree'])
-    expect(tree.stdout.match(/\[USER\]/g)).toHaveLength(3)
+    // /retry answers the same message.
+    expect(tree.stdout.match(/\[USER\]/g)).toHaveLength(2)
 
     const exported = await run('/export talk.html', '/export')
     expect(exported.code).toBe(0)
@@ -104,6 +107,25 @@ describe('chat in a pipe', () => {
     expect(stdout).not.toContain('never said')
   })
 
+  it('refuses unknown / commands and never sends them', async () => {
+    using here = home()
+    const lines = ['/foo', '/attach x', '/foo-bar', '/tmp is full', '/', '/?']
+    const refused = await here.skein(['chat'], { input: `${lines.join('\n')}\n` })
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    for (const line of lines) {
+      const [name] = line.split(' ')
+      expect(refused.stderr).toContain(
+        `! there is no command ${name}. /help lists the commands. To send it as text: /${line}\n`,
+      )
+    }
+    expect((await here.skein(['ls', '--json'])).stdout).toBe('[]\n')
+    const sent = await here.skein(['chat', '-q'], { input: '//foo\n/* a comment */\n' })
+    expect(sent.code).toBe(0)
+    const { stdout } = await here.skein(['tree'])
+    expect(stdout).toContain('[USER] /foo')
+    expect(stdout).toContain('[USER] /* a comment */')
+  })
+
   it('starts a new conversation with /new, and trashes the old one with /clear (S0-44, S0-46)', async () => {
     using here = home()
     await here.skein(['chat', '-q'], { input: 'one\n/new\ntwo\n' })
@@ -125,8 +147,60 @@ describe('chat in a pipe', () => {
     await here.skein(['chat', '-q', '--session', 'work'], {
       input: 'My name is Ada\nMy name is Bob\n/undo\n',
     })
-    const again = await here.skein(['chat', '-q', '--session', 'work'], { input: 'what is my name?\n' })
-    expect(again.stdout).toBe('Your name is Ada.\n')
+    const work = (input: string) => here.skein(['chat', '-q', '--session', 'work'], { input })
+    // Nothing was said after /undo, so nothing has changed.
+    expect((await work('what is my name?\n')).stdout).toBe('Your name is Bob.\n')
+    await work('/undo\n/undo\nI like tea\n')
+    expect((await work('what is my name?\n')).stdout).toBe('Your name is Ada.\n')
+  })
+
+  it('makes a branch only with the next message, named after its first words', async () => {
+    using here = home()
+    const chat = (...lines: readonly string[]) =>
+      here.skein(['chat', '-q'], { input: `${lines.join('\n')}\n` })
+    const branches = async () =>
+      JSON.parse((await here.skein(['branches', '--json'])).stdout).map(({ name }: { name: string }) => name)
+    await chat('Poll instead of push?')
+    await chat('/undo')
+    await chat('/undo', '/title')
+    expect(await branches()).toEqual(['main'])
+    await chat('/undo', 'Use full jitter with a 30 s cap, and keep sockets alive')
+    await chat('/undo', 'Use full jitter')
+    await chat('/undo', '日志里说什么')
+    await chat('/undo', '🙂 !!!')
+    expect(await branches()).toEqual([
+      'main',
+      'use-full-jitter',
+      'use-full-jitter-2',
+      '日志里说什么',
+      '日志里说什么-2',
+    ])
+    // An empty path: the whole conversation was undone.
+    const undone = await here.skein(['chat', '-q'], { input: '/undo\n/history\n' })
+    expect(undone.stdout).toBe('')
+  })
+
+  it('gives a second answer to the same message with /retry', async () => {
+    using here = home()
+    await here.skein(['chat', '-q'], { input: 'My name is Ada\n/retry\n/retry\n' })
+    const list = JSON.parse((await here.skein(['tree', '--json'])).stdout)
+    const [asked] = list
+    expect(list.map(({ role }: { role: string }) => role)).toEqual([
+      'user',
+      'assistant',
+      'assistant',
+      'assistant',
+    ])
+    for (const answer of list.slice(1)) expect(answer.parent).toBe(asked.id)
+    const branches = JSON.parse((await here.skein(['branches', '--json'])).stdout)
+    expect(branches.map(({ name }: { name: string }) => name).sort()).toEqual([
+      'main',
+      'my-name-is-ada',
+      'my-name-is-ada-2',
+    ])
+    // A message without an answer gets its first one on its own branch.
+    await here.skein(['chat', '-q', '-n'], { input: '/fail 500\n/retry\n' })
+    expect(JSON.parse((await here.skein(['branches', '--json'])).stdout)).toHaveLength(1)
   })
 
   it('makes a summary with /compact, and keeps the summarised messages', async () => {
@@ -159,12 +233,13 @@ describe('chat in a pipe', () => {
     await here.skein(['chat', '-q'], { input: 'My name is Ada\nMy name is Bob\n' })
     const { path } = JSON.parse((await here.skein(['show', '--json', await newest()])).stdout)
     const run = await here.skein(['chat', '-c', path[1].id], { input: 'what is my name?\n/title\n' })
-    expect(run.stderr).toMatch(/forked at \w+ as main-2 \(it had 1 answer already\)/)
+    expect(run.stderr).toMatch(/your next message forks at \w+ \(it already has 1 answer\)/)
     expect(run.stdout).toBe('Your name is Ada.\nMy name is Ada\n')
     const left = await here.skein(['chat', '-c', path[1].id], { input: '' })
-    expect(left.stderr).toContain('as main-3')
+    expect(left.stderr).toContain('(it already has 2 answers)')
     // A chat without messages creates nothing.
-    expect((await here.skein(['branches', await newest()])).stdout).not.toContain('main-3')
+    const branches = JSON.parse((await here.skein(['branches', '--json', await newest()])).stdout)
+    expect(branches.map(({ name }: { name: string }) => name)).toEqual(['main', 'what-is-my-name'])
 
     async function newest(): Promise<string> {
       return JSON.parse((await here.skein(['ls', '--json'])).stdout)[0].id

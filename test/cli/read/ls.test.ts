@@ -156,6 +156,7 @@ describe('skein ls', () => {
     [['ls', '-l', '0'], '-l takes a number from 1 to 10000, not "0"'],
     [['ls', '-l', 'many'], '-l takes a number'],
     [['ls', '--trash', '--traces'], '--trash and --traces contradict each other. Drop one'],
+    [['ls', '--metadata', 'novalue'], '--metadata takes key=value, not "novalue"'],
     [['ls', 'word'], 'ls does not know what to do with "word"'],
   ])('%j is a usage error', async (args, words) => {
     const { stdout, stderr, code } = await here.skein(args)
@@ -185,6 +186,30 @@ describe('skein ls', () => {
     expect([stdout, code]).toEqual(['', 0])
     expect(stderr).toBe('no conversations in this directory · --all: 3\n')
   })
+
+  test.each([
+    [['--tag', 'nope'], 'no conversations with tag nope in this directory · without the filter: 2\n'],
+    [
+      ['--task', 'x', '--title', 'y'],
+      'no conversations with "y" in the title, of task x in this directory · without the filter: 2\n',
+    ],
+    [['--metadata', 'a=1'], 'no conversations with metadata a=1 in this directory · without the filter: 2\n'],
+    [['--traces', '--label', 'x'], 'no traces with label x in this directory · without the filter: 1\n'],
+  ])('says that no conversation matches %j', async (args, words) => {
+    expect(await here.skein(['ls', ...args])).toEqual({ stdout: '', stderr: words, code: 0 })
+  })
+})
+
+test('names the label that is called like a tag', async () => {
+  using here = home()
+  await here.skein(['-q', 'hello'])
+  const [{ id }] = JSON.parse((await here.skein(['ls', '--json'])).stdout)
+  await here.skein(['label', id, 'topic'])
+  expect((await here.skein(['ls', '--tag', 'topic'])).stderr).toBe(
+    'no conversations with tag topic in this directory · without the filter: 1 · --label topic: 1\n',
+  )
+  await here.skein(['tag', id, 'topic'])
+  expect((await here.skein(['ls', '--tag', 'topic'])).stdout).toContain(id)
 })
 
 test('skein ls lists all conversations of a project, and marks live ones with +', async () => {

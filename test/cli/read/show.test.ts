@@ -348,7 +348,7 @@ describe('skein show', () => {
   })
 
   test.each([
-    [['show', 'zzzzzz'], 'no message or conversation zzzzzz', 3],
+    [['show', 'zzzzzz'], 'matches zzzzzz', 3],
     [['show', '--path', '--full'], '--path and --full contradict each other. Drop one', 2],
     [['show', '-x', '--json'], '--code and --json contradict each other', 2],
     [['show', 'cli:storm', '--from'], '--from needs <id>', 2],

@@ -197,8 +197,8 @@ describe('skein tree', () => {
   test.each([
     [['tree', '--compact', '--json'], '--compact and --json contradict each other', 2],
     [['tree', 'abcdef', '--all'], 'contradict', 2],
-    [['tree', 'zzzzzz'], 'no message or conversation zzzzzz', 3],
-    [['tree', 'abc'], '"abc" is too short: ids need at least 6 characters', 2],
+    [['tree', 'zzzzzz'], 'matches zzzzzz', 3],
+    [['tree', 'abc'], '"abc" is too short: ids need at least 6 characters', 3],
   ])('%j fails with a message', async (args, words, expected) => {
     const { stdout, stderr, code } = await here.skein(args)
     expect([stdout, code]).toEqual(['', expected])

@@ -18,23 +18,32 @@ async function json(here: Home, ...args: readonly string[]) {
 }
 
 describe('--continue', () => {
-  it('takes the next word as an id only if it is one, or looks like one', async () => {
+  it('takes one word, or words before another argument, as a target and never as a prompt', async () => {
     using here = home()
-    const nothing = await here.skein(['-c', 'hello'])
+    const nothing = await here.skein(['-c', '--', 'hello'])
     expect(nothing.stderr).toContain('\nfresh: nothing to continue · kept in ')
     const first = await json(here, 'my name is Ada')
     expect(first.resumed).toBe('continued')
     const other = await json(here, '-n', 'my name is Bo')
-    // A word, a sentence, and what follows the word.
-    expect((await here.skein(['-c', 'explain'])).stdout).toContain('You said: "explain"')
+    // Several words alone are a prompt, also with something on stdin.
     expect((await here.skein(['-c', 'who am I'])).stdout).toBe('Your name is Bo.\n')
-    expect((await here.skein(['-c', 'who', 'am', 'I'])).stdout).toBe('Your name is Bo.\n')
+    expect((await here.skein(['-c', 'who am I', '-q'], { input: 'notes' })).stdout).toContain('Bo')
     // Id prefixes of a conversation and of a message, and a branch.
     const short = first.conversation.slice(0, 8)
     expect((await here.skein(['-c', short, 'who am I'])).stdout).toBe('Your name is Ada.\n')
     expect((await here.skein(['-c', `${short}:main`, 'who am I'])).stdout).toBe('Your name is Ada.\n')
     expect((await here.skein(['--resume', other.conversation, 'who am I'])).stdout).toBe('Your name is Bo.\n')
+    const before = (await here.skein(['tree', '--all'])).stdout
     for (const args of [
+      ['-c', 'nosuch', 'hi'],
+      ['-c', 'explain'],
+      ['-c', 'who', 'am', 'I'],
+      ['-c', '76b', 'hi'],
+      ['-c', 'A better name', 'hi'],
+      ['hi', '-c', 'A better name'],
+      ['--continue=nosuch'],
+      ['--continue=who am I'],
+      ['-cnosuch', 'hi'],
       ['-c', 'zz2zzz', 'hello'],
       ['-c', '0000-000', 'hello'],
       ['-c', 'cli:none', 'hello'],
@@ -42,10 +51,73 @@ describe('--continue', () => {
       ['--resume', 'explain', 'hello'],
     ]) {
       const run = await here.skein(args)
-      expect(run).toMatchObject({ code: 3, stdout: '' })
-      expect(run.stderr).toMatch(/^skein: no message or conversation .*skein (ls|search)/)
+      expect({ args, code: run.code, stdout: run.stdout }).toEqual({ args, code: 3, stdout: '' })
+      expect(run.stderr).toMatch(/^skein: (no conversation, branch or message matches|"\w+" is too short)/)
+      expect(run.stderr).toMatch(/skein (ls|search)/)
     }
+    // An empty value is an unset variable of a script.
+    for (const args of [
+      ['-c', '', 'hi'],
+      ['--continue=', 'hi'],
+    ])
+      expect(await here.skein(args), args[0]).toMatchObject({ code: 2, stdout: '' })
+    // Nothing was asked.
+    expect((await here.skein(['tree', '--all'])).stdout).toBe(before)
     expect((await here.skein(['-c', '--', 'ipv6'])).stdout).toContain('You said: "ipv6"')
+  })
+
+  it('names branches, ids and titles that are similar to an unknown target', async () => {
+    using here = home()
+    const first = await json(here, 'my name is Ada')
+    await here.skein(['rename', first.conversation, 'A better name'])
+    await here.skein(['fork', first.message, '--name', 'full-jitter'])
+    const near = async (...args: readonly string[]) => (await here.skein(args)).stderr
+    expect(await near('-c', 'full-jiter', 'hi')).toBe(
+      'skein: no conversation, branch or message matches full-jiter. Did you mean full-jitter? Or try: skein search\n',
+    )
+    const short = first.conversation.slice(0, 6)
+    expect(await near('-c', `${short}:ful-jitter`, 'hi')).toContain(
+      `Did you mean ${short}:full-jitter? Or try: skein search`,
+    )
+    expect(await near('-c', 'A beter name', 'hi')).toBe(
+      `skein: no conversation, branch or message matches "A beter name". Did you mean ${short} ("A better name")? Or try: skein search\n`,
+    )
+    const { stderr } = await here.skein(['--json', '-c', 'full-jiter', 'hi'])
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: 'not_found',
+      candidates: [`${first.conversation}:full-jitter`],
+    })
+  })
+
+  it('takes a title in the place of an id', async () => {
+    using here = home()
+    const ada = await json(here, 'my name is Ada')
+    const bo = await json(here, '-n', 'my name is Bo')
+    await here.skein(['rename', ada.conversation, 'A better name'])
+    expect((await here.skein(['-c', 'a Better  name', 'who am I'])).stdout).toBe('Your name is Ada.\n')
+    expect((await here.skein(['--continue=A better name', 'who am I'])).stdout).toBe('Your name is Ada.\n')
+    expect((await here.skein(['-c', 'my name is Bo', 'who am I'])).stdout).toBe('Your name is Bo.\n')
+    // A title alone is a target: without a terminal there is nothing to ask.
+    const alone = await here.skein(['-c', 'A better name'])
+    expect(alone).toMatchObject({ code: 2, stdout: '' })
+    expect(alone.stderr).toContain('there is nothing to ask')
+    expect((await here.skein(['show', 'A better name'])).stdout).toContain('my name is Ada')
+    expect((await here.skein(['export', 'A better name'])).stdout).toContain('# A better name')
+    expect((await here.skein(['tree', 'A better name'])).stdout).toContain('my name is Ada')
+    expect((await here.skein(['fork', 'A better name', '--name', 'side'])).code).toBe(0)
+    expect((await here.skein(['branches', 'A better name'])).stdout).toContain('side')
+    await here.skein(['rename', bo.conversation, 'A better name'])
+    const both = await here.skein(['-c', 'A better name', 'who am I'])
+    expect(both).toMatchObject({ code: 2, stdout: '' })
+    expect(both.stderr).toMatch(
+      /^skein: 2 conversations have the title "A better name"\. Type an id:\n {2}[0-9a-f]{6} {2}conversation {2}now {2}A better name\n/,
+    )
+    await here.skein(['rename', bo.conversation, 'Another name'])
+    expect((await here.skein(['rm', 'Another name', '--yes'])).stderr).toContain('in the trash')
+    expect((await here.skein(['-c', 'Another name', 'who am I'])).code).toBe(3)
+    expect((await here.skein(['restore', 'another name'])).stderr).toContain('restored "Another name"')
+    // The name of a branch is not a name of the whole conversation.
+    expect((await here.skein(['rename', 'side', 'x'])).code).toBe(3)
   })
 
   it('forks at an answered message, says so, and continues the fork in the next run (S3-52, C18)', async () => {
@@ -57,14 +129,12 @@ describe('--continue', () => {
     expect(goesOn.stderr).toContain('continuing "my name is Ada" · main · 4')
     const forked = await here.skein(['-c', first.message.slice(0, 7), 'who am I'])
     expect(forked.stderr).toContain(
-      `\nforked at ${first.message.slice(0, 6)} as main-2 (it had 1 answer already)\n`,
+      `\nforked at ${first.message.slice(0, 6)} as who-am-i (it already had 1 answer)\n`,
     )
     expect(forked.stdout).toBe('Your name is Ada.\n')
     const after = await here.skein(['what did I say last?'])
-    expect(after.stderr).toContain('· main-2 · 4')
-    expect((await here.skein(['-c', first.message, 'x'])).stderr).toContain(
-      'as main-3 (it had 2 answers already)',
-    )
+    expect(after.stderr).toContain('· who-am-i · 4')
+    expect((await here.skein(['-c', first.message, 'x'])).stderr).toContain('as x (it already had 2 answers)')
     // Back by the name of the branch.
     expect((await here.skein(['-c', 'main', 'who am I'])).stdout).toBe('Your name is Bo.\n')
   })
@@ -175,7 +245,7 @@ describe('fork', () => {
     })
     expect((await here.skein(['who am I'])).stdout).toBe('Your name is Bo.\n')
     // A branch ends there, but the message has an answer.
-    expect(await json(here, '-c', first.message, 'x')).toMatchObject({ resumed: 'forked', branch: 'main-2' })
+    expect(await json(here, '-c', first.message, 'x')).toMatchObject({ resumed: 'forked', branch: 'x' })
     expect((await here.skein(['-c', 'sse', 'who am I'])).stdout).toBe('Your name is Ada.\n')
     expect(await json(here, 'conversation', 'fork', first.conversation)).toEqual({
       conversation: first.conversation,

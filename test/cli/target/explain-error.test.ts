@@ -40,9 +40,9 @@ describe('an unknown id', () => {
     for (const slip of slips) {
       const { stderr, stdout, code } = await here.skein(['show', slip])
       expect(stderr, slip).toMatch(
-        new RegExp(`^skein: .*\\. Near: ${id.slice(0, 6)}.*\\. Or: skein search\\n$`),
+        new RegExp(`^skein: .*\\. Did you mean ${id.slice(0, 6)}.*\\? Or try: skein search\\n$`),
       )
-      expect([stdout, code]).toEqual(['', slip.length < 6 ? 2 : 3])
+      expect([stdout, code]).toEqual(['', 3])
     }
   })
 
@@ -58,16 +58,24 @@ describe('an unknown id', () => {
   it('may be a word of a title', async () => {
     const { stderr } = await here.skein(['show', 'reconnect'])
     expect(stderr).toBe(
-      `skein: no message or conversation reconnect. Near: ${told.conversation.id.slice(0, 6)}. Or: skein search\n`,
+      `skein: no conversation, branch or message matches reconnect. Did you mean ${told.conversation.id.slice(0, 6)} ("Reconnect storm")? Or try: skein search\n`,
     )
   })
 
   it('without similar ids is answered with where to look', async () => {
     const { stderr, code } = await here.skein(['show', 'zzzzzzzz'])
     expect(stderr).toBe(
-      'skein: no message or conversation zzzzzzzz. skein ls lists what is there, skein search finds what was said\n',
+      'skein: no conversation, branch or message matches zzzzzzzz. skein ls lists conversations, skein search finds messages\n',
     )
     expect(code).toBe(3)
+    const short = await here.skein(['show', 'zzz'])
+    expect(short.stderr).toBe(
+      'skein: "zzz" is too short: ids need at least 6 characters. skein ls lists conversations, skein search finds messages\n',
+    )
+    expect(short.code).toBe(3)
+    expect((await here.skein(['rm', 'zzz', '--yes'])).stderr).toBe(
+      'skein: "zzz" is too short: ids need at least 6 characters. skein ls lists conversations\n',
+    )
   })
 })
 

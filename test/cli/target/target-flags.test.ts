@@ -26,6 +26,7 @@ describe('targetFlags', () => {
   it('returns the other flags', () => {
     const none = {
       continueWith: null,
+      mayBePrompt: false,
       isNew: false,
       incognito: false,
       name: null,
@@ -36,6 +37,14 @@ describe('targetFlags', () => {
     expect(flagsOf('-c')).toEqual({ ...none, continueWith: '' })
     expect(flagsOf('-c', 'q2w6nb', '--force')).toEqual({ ...none, continueWith: 'q2w6nb', force: true })
     expect(flagsOf('-n', '--session', 'work')).toEqual({ ...none, isNew: true, name: 'work' })
+    const alone = (...argv: readonly string[]) => targetFlags(parseArgs(prompt, argv)).mayBePrompt
+    expect(alone('-c', 'several words')).toBe(true)
+    expect(alone('-c', 'several words', '-m', 'opus')).toBe(true)
+    expect(alone('-c', 'several words', 'hello')).toBe(false)
+    expect(alone('hello', '-c', 'several words')).toBe(false)
+    expect(alone('--continue=several words')).toBe(false)
+    expect(alone('-c', 'word')).toBe(false)
+    expect(alone('-c')).toBe(false)
     expect(flagsOf('-G', '-n')).toEqual({ ...none, incognito: true, isNew: true })
   })
 })

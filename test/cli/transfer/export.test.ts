@@ -172,7 +172,7 @@ test('an existing file is kept unless forced, and no title leads out of a folder
   expect(only).toMatch(/^storm-script-alert-1-[\w-]+\.html$/)
   expect(readdirSync(here.cwd).sort()).toEqual(['kept.md', 'link.md', 'out'])
   for (const line of [
-    ['export'],
+    ['export', conversation.id, conversation.id],
     ['export', conversation.id, '--html', '--all'],
     ['export', conversation.id, '--json'],
     ['export', conversation.id, '-o', 'nowhere/x.md'],
@@ -180,6 +180,22 @@ test('an existing file is kept unless forced, and no title leads out of a folder
     expect({ line, code: (await here.skein(line)).code }).toEqual({ line, code: 2 })
   }
   expect((await here.skein(['export', 'zzzzzz'])).code).toBe(3)
+})
+
+test('export without an id writes the conversation that skein would continue', async () => {
+  using here = home()
+  const none = await here.skein(['export'])
+  expect(none).toMatchObject({ code: 2, stdout: '' })
+  expect(none.stderr).toBe(
+    'skein: export needs an id here. skein ls --all lists them. Everything: --all --native\n',
+  )
+  await here.skein(['the first one'])
+  await here.skein(['-n', 'the second one'])
+  expect((await here.skein(['export'])).stdout).toContain('# the second one')
+  expect((await here.skein(['export', '--html'])).stdout).toContain('<title>the second one')
+  const native = (await here.skein(['export', '--native'])).stdout
+  expect(native).toContain('the second one')
+  expect(native).not.toContain('the first one')
 })
 
 test('file names consist of letters, digits and dashes', () => {

@@ -23,7 +23,7 @@ const aboutTheWord = [
 ]
 
 /** What users type: a flag, its name in quotes, its declaration, and the noun of the origin documents. */
-const typed = /--[a-z-]*session[a-z-]*|['"`]sessions?(?: \w+)?['"`]|\bsession: /g
+const typed = /--[a-z-]*session[a-z-]*|['"`]sessions?(?: \w+)?\\?['"`]|skein sessions\b|\bsession: /g
 
 /** The word "session" occurs only where the vocabulary allows it, and in the names of flags. */
 export const foreignWord: Rule = files =>
@@ -32,7 +32,7 @@ export const foreignWord: Rule = files =>
     .filter(({ path }) => !allowed.some(place => place.test(path.replace(/^(src|test)\//, ''))))
     .flatMap(({ path, text }) =>
       text.split('\n').flatMap((line, index) => {
-        const rest = /^(src|test)\/cli\//.test(path) ? line.replaceAll(typed, '') : line
+        const rest = /^(src|test|scripts\/docs)\/cli[/.]/.test(path) ? line.replaceAll(typed, '') : line
         return /session/i.test(rest) ? [`${path}:${index + 1}: says "session": ${line.trim()}`] : []
       }),
     )

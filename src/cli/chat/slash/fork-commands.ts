@@ -1,29 +1,26 @@
-import type { BranchRef } from '../../../core/branch.ts'
 import { InvalidError, NotFoundError } from '../../../core/errors.ts'
 import type { MessageId } from '../../../core/ids.ts'
-import { contentOf, type Message, textOf } from '../../../core/message.ts'
+import { type Message, textOf } from '../../../core/message.ts'
 import type { MessageReader } from '../../../core/ports.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
 import { collapseSpaces } from '../../output/cut.ts'
 import { plural } from '../../output/number.ts'
 import { shortenId } from '../../output/short-id.ts'
 import { formatAge } from '../../output/time.ts'
-import { chooseNamed } from '../../target/choose-conversation.ts'
+import { chooseFork, chooseNamed } from '../../target/choose-conversation.ts'
 import { findNamed } from '../../target/find-named.ts'
-import { moveKey } from '../../target/move-key.ts'
-import { createSiblingBranch } from '../../target/planned-fork.ts'
+import { lastPrompt } from '../../target/last-prompt.ts'
 import { newPicker } from '../input/picker.ts'
 import { runPicker } from '../input/run-picker.ts'
 import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
 import { printHeader } from '../state/print-header.ts'
 import { currentPosition, type SlashCommand } from './slash-command.ts'
 
-/** Prints the new branch, and how to return to the old one. */
-async function sayKept(chat: Chat, from: string, what: string): Promise<void> {
-  const { branch } = await currentPosition(chat)
+/** Says how to return to the branch that a planned fork leaves. */
+function sayKept(chat: Chat, from: string, what: string): void {
   const { style } = chat.context.err
-  const [now, before] = [style.branch(style.safe(branch.name)), style.safe(from)]
-  chat.say(`${what} ${now}. What was said is kept on ${style.branch(before)}: /switch ${before}`)
+  const name = style.safe(from)
+  chat.say(`${what} is kept on ${style.branch(name)}: /switch ${name}`)
 }
 
 /** An input line holds text only, so attached files are left out. */
@@ -34,26 +31,28 @@ function noteFiles(chat: Chat, { content: blocks }: Message): void {
 
 export const slashRetry: SlashCommand = {
   name: 'retry',
-  help: 'ask the last question again, on a new branch',
+  help: 'answer your last message again, on a new branch',
   async run(chat) {
     const { store, head, branch } = await currentPosition(chat)
-    const prompt = await lastPrompt(store, head)
-    await goBackBefore(chat, prompt)
-    await sayKept(chat, branch.name, 'asking again on')
-    return { type: 'send', words: { role: 'user', content: contentOf(prompt) } }
+    const prompt = await needPrompt(store, head)
+    // A message without an answer gets its first one where it is.
+    if (prompt.id === head) return { type: 'answer' }
+    await forkAt(chat, prompt.id)
+    sayKept(chat, branch.name, 'asking again. The answer so far')
+    return { type: 'answer' }
   },
 }
 
 export const slashEdit: SlashCommand = {
   name: 'edit',
-  help: 'change the last question, on a new branch',
+  help: 'change your last message, on a new branch',
   async run(chat) {
     const { store, head, branch } = await currentPosition(chat)
-    const prompt = await lastPrompt(store, head)
+    const prompt = await needPrompt(store, head)
     const text = wordsOf(prompt)
-    if (!chat.keyboard) throw new UsageError('/edit needs a terminal', 'Say it anew after /undo')
-    await goBackBefore(chat, prompt)
-    await sayKept(chat, branch.name, 'editing on')
+    if (!chat.keyboard) throw new UsageError('/edit needs a terminal', 'After /undo, send another message')
+    await forkAt(chat, prompt.parentId)
+    sayKept(chat, branch.name, 'your next message makes a new branch. This one')
     noteFiles(chat, prompt)
     return { type: 'edit', text }
   },
@@ -61,11 +60,11 @@ export const slashEdit: SlashCommand = {
 
 export const slashUndo: SlashCommand = {
   name: 'undo',
-  help: 'go back before the last question, which stays',
+  help: 'go back before your last message, which stays',
   async run(chat) {
     const { store, head, branch } = await currentPosition(chat)
-    await goBackBefore(chat, await lastPrompt(store, head))
-    await sayKept(chat, branch.name, 'went back one question, now on')
+    await forkAt(chat, (await needPrompt(store, head)).parentId)
+    sayKept(chat, branch.name, 'went back one message; the next one makes a new branch. What was said')
     return nextLine
   },
 }
@@ -99,8 +98,8 @@ export const slashFork: SlashCommand = {
     })
     const { by, choice } = await runPicker(picker, chat.keyboard, chat.context.err)
     if (by !== 'enter' || !choice) return nextLine
-    await goBackBefore(chat, choice.value)
-    await sayKept(chat, branch.name, 'forked as')
+    await forkAt(chat, choice.value.parentId)
+    sayKept(chat, branch.name, 'your next message makes a new branch. This one')
     noteFiles(chat, choice.value)
     return { type: 'edit', text: textOf(choice.value) }
   },
@@ -125,23 +124,22 @@ async function forkAtId(chat: Chat, id: string): Promise<NextStep> {
 }
 
 /** The user's last message on the path. Throws InvalidError if there is none. */
-async function lastPrompt(store: Pick<MessageReader, 'tail'>, head: MessageId | null): Promise<Message> {
-  const { messages } = head === null ? { messages: [] } : await store.tail(head, { messages: 1 })
-  const prompt = messages.findLast(message => message.role === 'user')
+async function needPrompt(
+  store: Pick<MessageReader, 'tail' | 'getMessages'>,
+  head: MessageId | null,
+): Promise<Message> {
+  const { prompt } = await lastPrompt(store, head)
   if (!prompt) throw new InvalidError('conversation', 'you have said nothing on this branch yet')
-  return prompt
+  const [whole] = await store.getMessages([prompt.id])
+  return whole!
 }
 
-/** Continues before a message, on a new branch; the old branch is unchanged. A key moves to the new branch,
- *  so that the next chat with this key continues there. */
-async function goBackBefore(chat: Chat, prompt: Message): Promise<BranchRef> {
+/** Continues at a message, or before the first one. The branch is created with the next message; until then
+ *  nothing changes. */
+async function forkAt(chat: Chat, at: MessageId | null): Promise<void> {
   const { store, conversation, branch } = await currentPosition(chat)
-  const from = await store.getBranch(branch).catch(() => null)
-  const made = await createSiblingBranch(store, conversation.id, prompt.parentId, branch.name)
-  await store.activateBranch(made)
-  if (from?.key) await moveKey(store, from.key, made)
-  chat.controller.goToBranch(made)
-  return made
+  const from = { conversation, branch: await store.getBranch(branch) }
+  chat.controller.goTo(await chooseFork(store, from, at, { movesKey: true }))
 }
 
 /** The text of a prompt. Throws InvalidError if it consists of files only. */

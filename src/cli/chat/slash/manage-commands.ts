@@ -28,12 +28,10 @@ export const slashExport: SlashCommand = {
   argument: '[file]',
   help: 'write it as Markdown, or as a page (.html)',
   async run(chat, file) {
-    const { conversation, branch } = await currentPosition(chat)
+    const { conversation, branch, head, isPlanned } = await currentPosition(chat)
+    const exported = isPlanned && head !== null ? head : `${conversation.id}:${branch.name}`
     const html = file.endsWith('.html') ? { html: true as const } : {}
-    await exportCommand(
-      { arguments: [`${conversation.id}:${branch.name}`], options: { output: file || '.', ...html } },
-      chat.context,
-    )
+    await exportCommand({ arguments: [exported], options: { output: file || '.', ...html } }, chat.context)
     return nextLine
   },
 }

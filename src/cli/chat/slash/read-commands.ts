@@ -1,5 +1,5 @@
 import type { ReadContext } from '../../../context/read-context.ts'
-import type { Args, CommandHandler, CommandHandler } from '../../command-line/command.ts'
+import type { Args, CommandHandler } from '../../command-line/command.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
 import { bar } from '../../output/bar.ts'
 import { padEnd, padStart } from '../../output/cut.ts'
@@ -29,7 +29,11 @@ export const slashHistory: SlashCommand = {
   name: 'history',
   help: 'what was said so far',
   async run(chat) {
-    const { conversation, branch, head } = await currentPosition(chat)
+    const { conversation, branch, head, isPlanned } = await currentPosition(chat)
+    if (isPlanned && head === null) {
+      chat.note('nothing has been said here yet')
+      return nextLine
+    }
     return runCommand(chat, showCommand, head ?? `${conversation.id}:${branch.name}`)
   },
 }

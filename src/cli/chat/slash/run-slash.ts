@@ -1,5 +1,7 @@
+import { scriptedCommands } from '../../../models/scripted-commands.ts'
 import { errorReport, printErrorReport } from '../../command-line/error-report.ts'
 import { similarWords } from '../../command-line/similar-words.ts'
+import { cut } from '../../output/cut.ts'
 import { explainError } from '../../target/explain-error.ts'
 import type { Completer } from '../input/complete-line.ts'
 import type { Chat, NextStep } from '../state/chat-state.ts'
@@ -9,19 +11,23 @@ import { slashCommands } from './index.ts'
 type Done = NextStep | { readonly type: 'failed' }
 
 /** Runs the `/` command in a line. Any other line is text to send. `//` sends a text that begins with a
- *  slash. A path such as /usr/bin is text, unless it looks like a misspelt command. */
+ *  slash. An unknown command is an error and never sent, unless the built-in model obeys it. A path with a
+ *  second slash, such as /usr/bin, is text. */
 export async function runSlash(chat: Chat, line: string): Promise<Done> {
-  const [, name, argument = ''] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/i.exec(line.trim()) ?? []
+  const [, name, argument = ''] = /^\/([\p{L}\p{N}_?-]*)(?:\s+([\s\S]*))?$/u.exec(line.trim()) ?? []
   if (line.startsWith('//')) return { type: 'send', words: line.slice(1) }
   if (name === undefined) return { type: 'send', words: line }
   const command = slashCommands.find(one => [one.name, ...(one.aliases ?? [])].includes(name.toLowerCase()))
   if (!command) {
+    const isForModel = chat.controller.model.id === 'scripted' && scriptedCommands.includes(name)
+    if (isForModel) return { type: 'send', words: line }
     const [meant] = similarWords(
       name,
       slashCommands.map(one => one.name),
     )
-    if (meant === undefined) return { type: 'send', words: line }
-    chat.note(`there is no command /${name}. Did you mean /${meant}? To say it: /${line.trim()}`)
+    const known = meant === undefined ? '/help lists the commands.' : `Did you mean /${meant}?`
+    const [first = ''] = line.trim().split('\n', 1)
+    chat.note(`there is no command /${name}. ${known} To send it as text: /${cut(first, 40, '…')}`)
     return { type: 'failed' }
   }
   if (command.ofModels && chat.controller.isForeign) {

@@ -1,19 +1,22 @@
 import { NotFoundError } from '../../../core/errors.ts'
 import { collectPages } from '../../../core/pages.ts'
+import type { CommandContext } from '../../command-line/command-context.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
+import { gistOf } from '../../output/gist.ts'
 import { plural } from '../../output/number.ts'
 import { shortenId } from '../../output/short-id.ts'
 import { formatAge } from '../../output/time.ts'
-import { chooseConversation, chooseNamed } from '../../target/choose-conversation.ts'
+import { readBranches } from '../../read/branches.ts'
+import { type ChosenConversation, chooseConversation, chooseNamed } from '../../target/choose-conversation.ts'
 import { findNamed } from '../../target/find-named.ts'
 import { projectDirectories } from '../../target/scope.ts'
 import { newPicker } from '../input/picker.ts'
 import { readLine } from '../input/read-line.ts'
 import { runPicker } from '../input/run-picker.ts'
+import type { ChatStore } from '../state/chat-controller.ts'
 import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
 import { printLastExchange } from '../state/last-exchange.ts'
-import { messageGists } from '../state/message-gists.ts'
-import { pickConversation as choose } from '../state/pick-conversation.ts'
+import { pickConversation } from '../state/pick-conversation.ts'
 import { printHeader } from '../state/print-header.ts'
 import { currentPosition, type SlashCommand } from './slash-command.ts'
 
@@ -85,28 +88,34 @@ export const slashSwitch: SlashCommand = {
 async function pickBranch(chat: Chat): Promise<string | null> {
   const { keyboard, context } = chat
   if (!keyboard) throw new UsageError('/switch needs a branch here', 'skein branches lists them')
-  const { store, conversation, branch: current } = await currentPosition(chat)
-  const branches = await collectPages(page => store.listBranches(conversation.id, page))
-  const newestFirst = branches.toSorted((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime())
-  const lasts = await messageGists(
-    store,
-    newestFirst.map(({ head }) => head),
-  )
+  const { store, conversation, branch: current, isPlanned } = await currentPosition(chat)
+  const newestFirst = (await readBranches(store, conversation.id)).toReversed()
   const picker = newPicker({
     question: 'Continue which branch?',
-    choices: newestFirst.map((branch, i) => ({
-      value: branch.name,
-      title: branch.name === current.name ? `${branch.name} (here)` : branch.name,
-      facts: [formatAge(branch.updatedAt, context.now()), `+${branch.messagesSinceBase}`],
-      alsoFinds: [lasts[i] ?? '', branch.title ?? ''],
-      details: lasts[i] ? [['last', lasts[i]] as const] : [],
-    })),
+    choices: newestFirst.map(({ info, head, own, prompt }) => {
+      const last = head === null ? '' : gistOf(head)
+      const here = info.name === current.name && !isPlanned ? ' (here)' : ''
+      const asked = prompt === null ? '' : ` · ${gistOf(prompt)}`
+      return {
+        value: info.name,
+        title: `${info.name}${here}${asked}`,
+        facts: [formatAge(info.updatedAt, context.now()), `${own} of ${head === null ? 0 : head.depth + 1}`],
+        alsoFinds: [last, info.title ?? ''],
+        details: last === '' ? [] : [['last', last] as const],
+      }
+    }),
     scope: shortenId(conversation.id),
     keys: 'enter open · esc stay',
     ends: [],
   })
   const { by, choice } = await runPicker(picker, keyboard, context.err)
   return by === 'enter' && choice ? choice.value : null
+}
+
+async function byName(id: string, store: ChatStore, context: CommandContext): Promise<ChosenConversation> {
+  const found = await findNamed(id, store, context)
+  if (!found) throw new NotFoundError('id', id)
+  return chooseNamed(id, found, { force: false }, store, context)
 }
 
 export const slashResume: SlashCommand = {
@@ -120,11 +129,11 @@ export const slashResume: SlashCommand = {
     if (store === null)
       throw new UsageError('incognito: nothing is opened', 'Leave with /quit, then: skein resume')
     if (id === '' && !chat.keyboard) throw new UsageError('/resume needs an id here', 'skein ls lists them')
-    const named = id === '' ? await choose(store, chat.keyboard!, context, 'stay here') : id
-    if (named === null) return nextLine
-    const found = await findNamed(named, store, context)
-    if (!found) throw new NotFoundError('id', named)
-    const chosen = await chooseNamed(named, found, { force: id === '' }, store, context)
+    const chosen =
+      id === ''
+        ? await pickConversation(store, chat.keyboard!, context, 'stay here')
+        : await byName(id, store, context)
+    if (chosen === null) return nextLine
     await controller.goTo(chosen)
     printHeader(chosen, context)
     if (chat.keyboard) await printLastExchange(chat)

@@ -7,7 +7,7 @@ import type { BranchRef } from '../../../core/branch.ts'
 import type { Conversation } from '../../../core/conversation.ts'
 import { ContextLengthError } from '../../../core/errors.ts'
 import type { MessageId } from '../../../core/ids.ts'
-import type { NewMessage } from '../../../core/message.ts'
+import { type NewMessage, textOf } from '../../../core/message.ts'
 import type { Model } from '../../../core/model.ts'
 import type { Deleter, Lister, MessageReader } from '../../../core/ports.ts'
 import type { CommandContext } from '../../command-line/command-context.ts'
@@ -24,8 +24,11 @@ export type ChatStore = AgentStore & Lister & Pick<Deleter, 'trash'>
 /** The position of a chat in its conversation. */
 export interface ChatPosition {
   readonly conversation: Conversation
+  /** The branch, or the branch that a planned fork leaves. */
   readonly branch: BranchRef
   readonly head: MessageId | null
+  /** True if the next message creates a branch at the head. */
+  readonly isPlanned: boolean
 }
 
 /** What the next call of a chat sends, and the model that gets it. */
@@ -49,7 +52,7 @@ export interface ChatController {
   /** Sends a message. If another process is answering on the branch, the run waits, forks, or fails with
    *  BusyError before anything is sent. */
   send(words: string | NewMessage, onBusy?: 'refuse' | 'wait' | 'fork'): Promise<Run>
-  /** Resumes the turn that has no answer. */
+  /** Answers the last message: the one that has no answer, or, on a planned fork, again. */
   resume(): Promise<Run>
   /** The thinking of the last answer, as far as it has arrived in this chat. */
   thinking: string
@@ -91,8 +94,8 @@ export function createChatController({ context, store, ...initial }: ChatControl
     return agent
   }
 
-  async function entered(): Promise<Target> {
-    target ??= await chosen!.enter(setup)
+  async function entered(words: string | null): Promise<Target> {
+    target ??= await chosen!.enter(setup, words)
     return target
   }
 
@@ -106,7 +109,8 @@ export function createChatController({ context, store, ...initial }: ChatControl
     if (store === null || branch === null) return null
     const conversation = await store.getConversation(branch.conversationId)
     const planned = target === null ? chosen?.fork : null
-    return { conversation, branch, head: planned ? planned.at : (await store.getBranch(branch)).head }
+    const head = planned ? planned.at : (await store.getBranch(branch)).head
+    return { conversation, branch, head, isPlanned: Boolean(planned) }
   }
 
   function follow(to: BranchRef | null): void {
@@ -134,11 +138,11 @@ export function createChatController({ context, store, ...initial }: ChatControl
     },
     thinking: '',
     async send(words, onBusy = 'refuse') {
-      const to = await entered()
+      const to = await entered(typeof words === 'string' ? words : textOf(words))
       return (await answering()).send(to, words, { onBusy, signal: context.signal })
     },
     async resume() {
-      const to = await entered()
+      const to = await entered(null)
       return (await answering()).resume(to, { onBusy: 'refuse', signal: context.signal })
     },
     remember(words, answer) {
@@ -198,7 +202,7 @@ export function createChatController({ context, store, ...initial }: ChatControl
       const known = isForeign && at.conversation.cost === 0 ? null : conversationCost(at.conversation)
       return {
         directory,
-        branch: at.branch.name,
+        branch: at.isPlanned ? 'new branch' : at.branch.name,
         messages,
         model: model.id,
         used,
@@ -212,9 +216,8 @@ export function createChatController({ context, store, ...initial }: ChatControl
   }
 }
 
-function branchOf({ status, fork }: ChosenConversation): BranchRef | null {
-  if (status === null) return null
-  return { conversationId: status.conversation.id, name: fork?.name ?? status.branch.name }
+function branchOf({ status }: ChosenConversation): BranchRef | null {
+  return status && { conversationId: status.conversation.id, name: status.branch.name }
 }
 
 /** What the next call would send, as far as we decide that, and the number of messages on the path. */

@@ -28,6 +28,8 @@ export type NextStep =
   | { readonly type: 'edit'; readonly text: string }
   /** This message is sent. */
   | { readonly type: 'send'; readonly words: string | NewMessage }
+  /** The last message is answered. */
+  | { readonly type: 'answer' }
   | { readonly type: 'leave' }
 
 export const nextLine: NextStep = { type: 'ask' }

@@ -5,6 +5,7 @@ import { answerEnding, endingWords } from '../../output/answer-ending.ts'
 import type { Output } from '../../output/output.ts'
 import { noteLine } from '../../output/print.ts'
 import { proseWidth, wrap } from '../../output/wrap.ts'
+import { lastPrompt } from '../../target/last-prompt.ts'
 import type { Chat } from './chat-state.ts'
 import { pendingText } from './pending-turn.ts'
 
@@ -17,9 +18,8 @@ async function lastExchange(
   output: Output,
 ): Promise<readonly string[]> {
   const { style, width } = output
-  const { messages } = await reader.tail(head, { messages: 1 }, { blobs: 'preview' })
-  const question = messages.findLast(message => message.role === 'user')
-  const answer = messages.findLast(message => message.role === 'assistant' && textOf(message).trim() !== '')
+  const { prompt: question, after } = await lastPrompt(reader, head)
+  const answer = after.findLast(message => message.role === 'assistant' && textOf(message).trim() !== '')
   const room = Math.min(width, proseWidth) - 1
   const { dots, prompt } = style.symbols
   const asked = question ? wrap(style.safe(textOf(question).trim()), room - 2) : []

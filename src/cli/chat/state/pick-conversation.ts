@@ -1,5 +1,6 @@
-import type { ConversationId } from '../../../core/ids.ts'
+import type { ConversationId, MessageId } from '../../../core/ids.ts'
 import type { ListedConversation } from '../../../core/listing.ts'
+import type { Message } from '../../../core/message.ts'
 import type { Lister, MessageReader } from '../../../core/ports.ts'
 import type { CommandContext } from '../../command-line/command-context.ts'
 import { gistOf } from '../../output/gist.ts'
@@ -8,13 +9,12 @@ import { formatCount } from '../../output/number.ts'
 import { tildify } from '../../output/tildify.ts'
 import { formatAge } from '../../output/time.ts'
 import { showCommand } from '../../read/show.ts'
-import { createSiblingBranch } from '../../target/planned-fork.ts'
+import { type ChosenConversation, chooseFork, chooseNamed } from '../../target/choose-conversation.ts'
 import { projectDirectories, scopeName } from '../../target/scope.ts'
 import type { Keyboard } from '../input/keyboard.ts'
 import { newPicker, type PickerChoice } from '../input/picker.ts'
 import { runPicker } from '../input/run-picker.ts'
 import type { ChatStore } from './chat-controller.ts'
-import { messageGists } from './message-gists.ts'
 
 /** What to do with the picked conversation. */
 interface PickedConversation {
@@ -82,14 +82,13 @@ async function choicesOf(
   store: MessageReader,
   context: CommandContext,
 ): Promise<readonly PickerChoice<ListedConversation>[]> {
-  const lasts = await messageGists(
-    store,
-    listed.map(({ branch }) => branch.head),
-  )
+  const heads = await readHeads(store, listed)
   const now = context.now()
-  return listed.map((conversation, i) => {
-    const { id, title, updatedAt, messages, model, directory, branch, label } = conversation
-    const last = lasts[i] ?? ''
+  return listed.map(conversation => {
+    const { id, title, updatedAt, model, directory, branch, label } = conversation
+    const head = branch.head === null ? undefined : heads.get(branch.head)
+    const last = head ? gistOf(head) : ''
+    const messages = head ? head.depth + 1 : 0
     const elsewhere = directory !== null && directory !== context.cwd ? tildify(directory, context.env) : null
     return {
       value: conversation,
@@ -102,6 +101,16 @@ async function choicesOf(
       ],
     }
   })
+}
+
+/** The last message of each conversation. An unreadable one is missing. */
+async function readHeads(
+  store: Pick<MessageReader, 'getMessages'>,
+  listed: readonly ListedConversation[],
+): Promise<ReadonlyMap<MessageId, Message>> {
+  const ids = listed.flatMap(({ branch }) => branch.head ?? [])
+  const messages = await store.getMessages(ids, { blobs: 'preview' }).catch(() => [])
+  return new Map(messages.map(message => [message.id, message]))
 }
 
 async function firstWords(id: ConversationId, store: Lister): Promise<PickerChoice<unknown>['details']> {
@@ -119,22 +128,24 @@ function shortTitle(id: ConversationId): string {
   return `without a title (${id.slice(0, 8)})`
 }
 
-/** Lets the user pick a conversation. Returns the branch to continue as `id:branch`, or null. `escapeMeans`
- *  says what null means. */
+/** Lets the user pick a conversation to continue or to fork, or returns null. `escapeMeans` says what null
+ *  means. */
 export async function pickConversation(
   store: ChatStore,
   keyboard: Keyboard,
   context: CommandContext,
   escapeMeans: string,
-): Promise<string | null> {
+): Promise<ChosenConversation | null> {
   for (;;) {
     const picked = await pickFromList({ store, keyboard, context, escapeMeans })
     if (picked === null) return null
-    const { id, branch } = picked.conversation
-    if (picked.action === 'continue') return `${id}:${branch.name}`
-    if (picked.action === 'fork') {
-      const { name } = await createSiblingBranch(store, id, branch.head, branch.name)
-      return `${id}:${name}`
+    const { branch, ...conversation } = picked.conversation
+    const { id } = conversation
+    if (picked.action !== 'read') {
+      const named = `${id}:${branch.name}`
+      const resolved = { conversation, branch, message: null }
+      const chosen = await chooseNamed(named, resolved, { force: true }, store, context)
+      return picked.action === 'continue' ? chosen : chooseFork(store, resolved, branch.head)
     }
     await keyboard.lend(() => showCommand({ arguments: [id], options: {} }, context))
   }
