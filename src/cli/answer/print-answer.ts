@@ -34,7 +34,7 @@ export interface PrintAnswerOptions {
   /** How to read the model's thinking: `/think` in a chat. Not printed if it is absent. */
   readonly readThinking?: string
   /** Called with every event before it is shown. */
-  readonly observe?: (event: AgentEvent) => void
+  readonly observe?: (event: AgentEvent) => void | Promise<void>
 }
 
 /** The outcome of a printed run. */
@@ -78,7 +78,7 @@ export async function printAnswer(
     for await (const event of run) {
       const thoughtMs = activity.before(event)
       if (thoughtMs !== null) say(thoughtLine(thoughtMs))
-      options.observe?.(event)
+      await options.observe?.(event)
       for (const line of show(event)) say(line)
       activity.after(event)
     }

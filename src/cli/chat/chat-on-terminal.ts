@@ -9,6 +9,7 @@ import { type ReadLineOptions, readLine } from './input/read-line.ts'
 import { runSlash, slashCompleter } from './slash/run-slash.ts'
 import type { Chat } from './state/chat-state.ts'
 import { printLastExchange } from './state/last-exchange.ts'
+import { showOthersWords } from './state/others-words.ts'
 import { type PendingTurn, pendingText, readPendingTurn, sentAlongText } from './state/pending-turn.ts'
 import { type StatusFacts, statusLine } from './state/status-line.ts'
 import { type ChatTurnEnding, takeTurn } from './take-turn.ts'
@@ -31,6 +32,7 @@ export async function chatOnTerminal(
   for (;;) {
     facts = await statusOr(facts, chat)
     for (const note of chat.later.splice(0)) chat.note(note)
+    await showOthersWords(chat, { ownPrompt: false }).catch(() => undefined)
     err.line()
     const read = await readLine({
       keyboard,

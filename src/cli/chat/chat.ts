@@ -67,6 +67,7 @@ export async function startChat(
     keyboard,
     history: openInputHistory(isIncognito || !keyboard ? null : inputHistoryFile(context.env)),
     name: options.name,
+    seen: null,
     later: [],
     say,
     note: text => say(noteLine(text, err)),

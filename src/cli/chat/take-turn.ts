@@ -12,6 +12,7 @@ import { shortenId } from '../output/short-id.ts'
 import { stdoutSink } from '../output/text-sink.ts'
 import { formatDuration } from '../output/time.ts'
 import type { Chat } from './state/chat-state.ts'
+import { rememberEnd, rememberFailedEnd, showOthersWords } from './state/others-words.ts'
 
 /** How a turn ended. */
 export type ChatTurnEnding = 'answered' | 'interrupted' | 'failed' | 'busy' | 'left'
@@ -25,9 +26,10 @@ export async function takeTurn(
   const { controller, context } = chat
   try {
     const run = words === null ? await controller.resume() : await controller.send(words, onBusy)
-    const answered = await shown(run, chat)
+    const answered = await shown(run, chat, words !== null)
     const { reply } = answered
     controller.follow(reply.branch)
+    rememberEnd(chat, reply)
     if (words !== null) controller.remember(words, reply.text)
     followUnsaved(chat, reply)
     const stopped = stopNote(reply.stop, chatSteps)
@@ -43,6 +45,7 @@ export async function takeTurn(
       return context.signal.aborted ? 'left' : 'busy'
     }
     reportError(error, context.err)
+    await rememberFailedEnd(chat).catch(() => undefined)
     return 'failed'
   }
 }
@@ -59,6 +62,7 @@ function followUnsaved(chat: Chat, { saved, unsaved, branch, whenSaved }: Reply)
   void whenSaved?.then(final => {
     // If they were stored on a new branch, the chat continues there.
     controller.followFrom(branch, final.branch)
+    chat.seen = null
     later.push(final.saved ? 'saved now: nothing was lost' : lostText(final.unsaved.length))
   })
 }
@@ -74,7 +78,8 @@ function lostText(messages: number): string {
 
 /** Prints a run. The first Ctrl+C aborts it, the second one exits at once, whatever the provider does. The
  *  draft in the store keeps what has arrived. */
-async function shown(run: Run, { context, keyboard, controller }: Chat): Promise<PrintedAnswer> {
+async function shown(run: Run, chat: Chat, ownPrompt: boolean): Promise<PrintedAnswer> {
+  const { context, keyboard, controller } = chat
   const { out } = context
   const markdown = out.isTerminal ? markdownSink(out) : null
   let pressed = 0
@@ -96,10 +101,12 @@ async function shown(run: Run, { context, keyboard, controller }: Chat): Promise
       more: ' /context',
       readThinking: '/think',
       // At the start, not at the end: the question of a failed turn is stored too.
-      observe: event => {
+      observe: async event => {
         if (event.type === 'started') {
           controller.follow(event.branch)
           controller.thinking = ''
+          // Without the store, the words are shown before a later answer.
+          await showOthersWords(chat, { ownPrompt }).catch(() => undefined)
         }
         if (event.type === 'thinking') controller.thinking += event.text
       },

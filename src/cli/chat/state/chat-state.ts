@@ -3,6 +3,7 @@ import type { CommandContext } from '../../command-line/command-context.ts'
 import type { InputHistory } from '../input/input-history.ts'
 import type { Keyboard } from '../input/keyboard.ts'
 import type { ChatController } from './chat-controller.ts'
+import type { SeenEnd } from './others-words.ts'
 
 /** A running chat, as `/` commands see it. */
 export interface Chat {
@@ -13,6 +14,8 @@ export interface Chat {
   readonly history: InputHistory
   /** The name after `--session`, which `/new` keeps; null without the flag. */
   readonly name: string | null
+  /** The end of the branch that the user has seen; null before the first prompt. */
+  seen: SeenEnd | null
   /** Notes that arrived while a line was being typed. They are printed before the next prompt. */
   readonly later: string[]
   /** Prints a line to stderr. */
