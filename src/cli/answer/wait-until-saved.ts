@@ -3,6 +3,7 @@ import type { CommandContext } from '../command-line/command-context.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { plural } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
+import { keepUnsaved } from './keep-unsaved.ts'
 
 /** How long a command without a terminal waits for the store: no user can press Ctrl+C there. */
 const withoutTerminalMs = 60_000
@@ -33,9 +34,9 @@ export async function waitUntilSaved(store: object | null, context: CommandConte
     say('saved now: nothing was lost')
     return true
   }
-  // Printed even with --quiet: these messages exist nowhere else.
   // Messages that can never be stored are no longer queued: then all of them are meant.
-  const count = unsavedIn(store).messages.length || messages.length
-  if (count > 0) err.line(noteLine(`${plural(count, 'message')} could not be saved: copy what you need`, err))
+  const queued = unsavedIn(store).messages
+  const lost = queued.length > 0 ? queued : messages
+  if (lost.length > 0) await keepUnsaved(lost, context)
   return false
 }

@@ -72,7 +72,9 @@ export async function chatOnTerminal(
     const ending =
       done.type === 'answer' ? await takeTurn(chat, null) : await sendOrAsk(chat, keyboard, done.words)
     if (ending === 'left') return exitCode.interrupted
-    if (ending === 'busy' && done.type === 'send')
+    if (ending === 'unsent')
+      chat.note('not sent: your words are back in the prompt. Press Enter to try again')
+    if ((ending === 'busy' || ending === 'unsent') && done.type === 'send')
       initial = textOf(typeof done.words === 'string' ? { content: done.words } : done.words)
     pending = await pendingAfter(ending, chat)
     warned = ending === 'interrupted'

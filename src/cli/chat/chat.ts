@@ -111,7 +111,7 @@ async function chatInLines(chat: Chat): Promise<number> {
         continue
       }
       const ending = await takeTurn(chat, done.type === 'send' ? done.words : null, 'fork')
-      if (ending === 'failed') code = exitCode.failure
+      if (ending === 'failed' || ending === 'unsent') code = exitCode.failure
       if (ending === 'interrupted' || ending === 'left') return exitCode.interrupted
     }
   } finally {

@@ -15,7 +15,8 @@ import type { Chat } from './state/chat-state.ts'
 import { rememberEnd, rememberFailedEnd, showOthersWords } from './state/others-words.ts'
 
 /** How a turn ended. */
-export type ChatTurnEnding = 'answered' | 'interrupted' | 'failed' | 'busy' | 'left'
+/** `unsent`: it failed before anything of it was stored or queued. */
+export type ChatTurnEnding = 'answered' | 'interrupted' | 'failed' | 'unsent' | 'busy' | 'left'
 
 /** Sends a message, or resumes the unanswered one (null), and prints the answer. */
 export async function takeTurn(
@@ -24,9 +25,10 @@ export async function takeTurn(
   onBusy: 'refuse' | 'wait' | 'fork' = 'refuse',
 ): Promise<ChatTurnEnding> {
   const { controller, context } = chat
+  const turn = { hasStarted: false }
   try {
     const run = words === null ? await controller.resume() : await controller.send(words, onBusy)
-    const answered = await shown(run, chat, words !== null)
+    const answered = await shown(run, chat, words !== null, turn)
     const { reply } = answered
     controller.follow(reply.branch)
     rememberEnd(chat, reply)
@@ -46,7 +48,7 @@ export async function takeTurn(
     }
     reportError(error, context.err)
     await rememberFailedEnd(chat).catch(() => undefined)
-    return 'failed'
+    return turn.hasStarted ? 'failed' : 'unsent'
   }
 }
 
@@ -78,7 +80,12 @@ function lostText(messages: number): string {
 
 /** Prints a run. The first Ctrl+C aborts it, the second one exits at once, whatever the provider does. The
  *  draft in the store keeps what has arrived. */
-async function shown(run: Run, chat: Chat, ownPrompt: boolean): Promise<PrintedAnswer> {
+async function shown(
+  run: Run,
+  chat: Chat,
+  ownPrompt: boolean,
+  turn: { hasStarted: boolean },
+): Promise<PrintedAnswer> {
   const { context, keyboard, controller } = chat
   const { out } = context
   const markdown = out.isTerminal ? markdownSink(out) : null
@@ -105,6 +112,7 @@ async function shown(run: Run, chat: Chat, ownPrompt: boolean): Promise<PrintedA
         if (event.type === 'started') {
           controller.follow(event.branch)
           controller.thinking = ''
+          turn.hasStarted = true
           // Without the store, the words are shown before a later answer.
           await showOthersWords(chat, { ownPrompt }).catch(() => undefined)
         }

@@ -17,8 +17,8 @@ export interface SeenEnd {
 /** Most messages to look through, and most lines of each to show. */
 const most = { messages: 50, lines: 8 } as const
 
-/** Remembers the end of the branch after a turn. If messages of this chat still wait for the store, the end is
- *  unknown: they would look like another process's words later. */
+/** Remembers the end of the branch after a turn. If messages of this chat still wait for the store, the end
+ *  is unknown: they would look like another process's words later. */
 export function rememberEnd(
   chat: Chat,
   { saved, branch, head }: Pick<Reply, 'saved' | 'branch' | 'head'>,

@@ -1,0 +1,56 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { errorText } from '../../core/error-text.ts'
+import { isNonEmpty, type NewMessage, textOf } from '../../core/message.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { confirm } from '../command-line/confirm.ts'
+import { collapseSpaces, cut } from '../output/cut.ts'
+import { plural } from '../output/number.ts'
+import { noteLine } from '../output/print.ts'
+import { dataFolder } from '../store/store-location.ts'
+import { writeNewFile } from '../transfer/new-file.ts'
+
+/** Says which messages are not in the store, and keeps them in a file that `skein import` reads: on a
+ *  terminal after a question, elsewhere at once. Printed even with --quiet: these messages exist nowhere else. */
+export async function keepUnsaved(messages: readonly NewMessage[], context: CommandContext): Promise<void> {
+  const { err, canAsk, json, signal } = context
+  const note = (text: string) => err.line(noteLine(text, err))
+  const asks = canAsk && !json && !signal.aborted
+  note(`${plural(messages.length, 'message')} could not be saved:`)
+  for (const message of messages) err.line(gistLine(message, context))
+  const stamp = new Date(context.now()).toISOString().replace(/[:.]/g, '-')
+  const folder = asks ? context.cwd : dataFolder(context.env)
+  const file = join(folder, `skein-unsaved-${stamp}.jsonl`)
+  if (asks && !(await isWanted(context))) return note('not kept: copy what you need')
+  try {
+    mkdirSync(folder, { recursive: true })
+    writeNewFile(file, await nativeText(messages, context), false)
+    note(`kept in ${file}. To store them later: skein import ${file}`)
+  } catch (error) {
+    note(`could not be written to ${file}: ${errorText(error)}. Copy what you need`)
+  }
+}
+
+/** Ctrl+C means no. */
+function isWanted(context: CommandContext): Promise<boolean> {
+  return confirm('write them to a file, to import later?', context).catch(() => false)
+}
+
+function gistLine(message: NewMessage, { err: { style, width } }: CommandContext): string {
+  const mark = message.role === 'user' ? style.symbols.prompt : ' '
+  const text = collapseSpaces(style.safe(textOf(message))) || `(${message.role})`
+  return style.faint(`  ${mark} ${cut(text, Math.max(12, width - 4), style.symbols.dots)}`)
+}
+
+/** The messages as a conversation of their own, in the native format. */
+async function nativeText(messages: readonly NewMessage[], { cwd, now }: CommandContext): Promise<string> {
+  const { openStore } = await import('../../stores/open.ts')
+  const { encodeNative } = await import('../../formats/native/native-file.ts')
+  await using memory = await openStore(':memory:')
+  const { conversation, branch } = await memory.create({ directory: cwd, channel: 'cli' })
+  if (isNonEmpty(messages)) await memory.append(branch, null, messages)
+  const writtenAt = new Date(now())
+  let text = ''
+  for await (const line of encodeNative(memory, [conversation.id], { writtenAt })) text += line
+  return text
+}
