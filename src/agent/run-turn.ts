@@ -201,6 +201,7 @@ async function begin(agent: AgentState, resolved: ResolvedTarget, input: TurnInp
     model: loop.model.id,
     signal: input.signal,
     onTrouble: trouble => input.emit({ type: 'trouble', trouble }),
+    onWait: wait => input.emit({ type: 'waiting', ...wait }),
     ...(key === undefined ? {} : { key }),
     ...(system === null ? {} : { prompt: system }),
   })

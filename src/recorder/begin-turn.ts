@@ -7,7 +7,7 @@ import { defaultLimits } from './limits.ts'
 import type { TurnRequest } from './open-turn.ts'
 import { recordAtOnce } from './record-at-once.ts'
 import { recordLive } from './record-live.ts'
-import type { BeginTurn, RecordStore, TurnRecording } from './recording.ts'
+import type { BeginTurn, BranchWait, RecordStore, TurnRecording } from './recording.ts'
 import { waitingTurn } from './waiting-turns.ts'
 
 const firstPauseMs = 50
@@ -47,14 +47,26 @@ export async function beginTurn(
   const ref = { conversationId: branch.conversationId, name: branch.name }
   const limits = { ...defaultLimits, ...options.limits }
   const record = options.mode === 'at_once' ? recordAtOnce : recordLive
+  const told = tellOnce(options.onWait)
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     const request: TurnRequest = orderedAfterWaiting({ store, ref, options, key, source })
     try {
       return await record(request, limits)
     } catch (error) {
       if (!(error instanceof BusyError) || options.onBusy !== 'wait') throw error
+      told({ holder: error.holder, until: error.leaseUntil })
     }
     await pause(pauseMs, source, options.signal)
+  }
+}
+
+/** Calls `onWait` only for news. */
+function tellOnce(onWait: BeginTurn['onWait']): (wait: BranchWait) => void {
+  let last = ''
+  return wait => {
+    const news = JSON.stringify(wait)
+    if (news !== last) onWait?.(wait)
+    last = news
   }
 }
 

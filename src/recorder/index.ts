@@ -30,6 +30,7 @@ export { beginTurn } from './begin-turn.ts'
 export { defaultLimits, type RecorderLimits } from './limits.ts'
 export type {
   BeginTurn,
+  BranchWait,
   PathPosition,
   RecordedStep,
   RecordStore,

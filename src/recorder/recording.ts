@@ -1,4 +1,5 @@
 import type { BranchRef } from '../core/branch.ts'
+import type { Holder } from '../core/errors.ts'
 import type { NewEvent } from '../core/event.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { NewMessage } from '../core/message.ts'
@@ -24,6 +25,14 @@ export interface Trouble {
 }
 
 /** What opens a turn, and what to do if the branch is not free. */
+/** A turn of another process that holds the branch. */
+export interface BranchWait {
+  /** The process of that turn. */
+  readonly holder: Holder | null
+  /** The end of its lease. A living process renews it; after a crash, the turn is taken over then. */
+  readonly until: Date | null
+}
+
 export interface BeginTurn {
   /** The messages that open the turn, usually one message of the user. They are stored before `beginTurn`
    *  returns. Empty to continue the turn at the end of the branch, if it was interrupted or failed; if there
@@ -46,6 +55,9 @@ export interface BeginTurn {
   readonly model?: string
   /** The system prompt of this turn. Its hash is stored with the turn. */
   readonly prompt?: string
+  /** Called when the turn begins to wait for another one (`onBusy: 'wait'`), and again when the holder has
+   *  changed or has renewed its lease. */
+  readonly onWait?: (wait: BranchWait) => void
   /** Called when storage fails or recovers. The turn continues. */
   readonly onTrouble?: (trouble: Trouble) => void
   /** Stops waiting for the branch. */

@@ -229,14 +229,25 @@ describe('several messages', () => {
     await using here = await world([{ text: 'slow', gate: () => gate.promise }])
     const slow = here.agent.send('talk', 'first')
     await told(slow, 'started')
-    const other = here.another(['refused never', 'beside'])
+    const other = here.another(['after it'])
     await expect(other.ask('talk', 'second', { onBusy: 'refuse' })).rejects.toMatchObject({ code: 'busy' })
-    const beside = other.send('talk', 'third', { onBusy: 'fork' })
+    const waiting = other.send('talk', 'fourth')
+    expect(await told(waiting, 'waiting')).toMatchObject({
+      holder: { pid: process.pid },
+      until: expect.any(Date),
+    })
+    const beside = here.another(['beside']).send('talk', 'third', { onBusy: 'fork' })
     expect(await told(beside, 'started')).toMatchObject({ forked: true, branch: { name: 'main-2' } })
     await beside.result()
     gate.resolve()
     await slow.result()
-    expect(await said(here.store, 'talk')).toEqual(['user: first', 'assistant: slow'])
+    await waiting.result()
+    expect(await said(here.store, 'talk')).toEqual([
+      'user: first',
+      'assistant: slow',
+      'user: fourth',
+      'assistant: after it',
+    ])
   })
 })
 

@@ -64,6 +64,7 @@ export async function runPrompt(parts: HostContext, seat: Seat, prompt: HostProm
     },
     onEffect: events.hear,
     onTrouble: trouble => emit({ type: 'trouble', trouble }),
+    onWait: wait => emit({ type: 'waiting', ...wait }),
     ...(prompt.system === null ? {} : { system: prompt.system }),
     send: (_, sessionId, injected, system) => send(parts, sessionId, [system, injected], prompt),
   })

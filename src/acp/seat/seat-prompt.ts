@@ -35,6 +35,7 @@ export interface SeatPrompt {
   onMemory?(report: MemoryReport): void
   onEffect?(effect: FoldEffect): void
   onTrouble?: BeginTurn['onTrouble']
+  onWait?: BeginTurn['onWait']
   /** Sends the prompt to the agent, after the system prompt and the injected text if there are any, and waits
    *  for its end. */
   send(

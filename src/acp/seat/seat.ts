@@ -76,7 +76,7 @@ export function createSeat(options: SeatOptions): Seat {
 
   async function prompt(prompt: SeatPrompt): Promise<SeatPromptResult> {
     await storeLate()
-    const { words, onBusy = 'wait', key, signal, onTrouble, onEffect } = prompt
+    const { words, onBusy = 'wait', key, signal, onTrouble, onWait, onEffect } = prompt
     const opening = {
       words,
       onBusy,
@@ -84,6 +84,7 @@ export function createSeat(options: SeatOptions): Seat {
       ...(key === undefined ? {} : { key }),
       ...(signal ? { signal } : {}),
       ...(onTrouble ? { onTrouble } : {}),
+      ...(onWait ? { onWait } : {}),
     }
     const recording = await beginTurn(store, await options.branch(), opening, source)
     prompt.onBegun?.(recording)

@@ -1,6 +1,7 @@
 import type { CutMessage, Fitted, LeftOut } from '../../context/fit/window.ts'
 import type { ToolCallBlock } from '../../core/block.ts'
 import type { BranchRef } from '../../core/branch.ts'
+import type { Holder } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Json } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
@@ -19,6 +20,15 @@ export type AgentEvent =
       readonly branch: BranchRef | null
       /** True if the turn is on a new sibling branch, because another turn held the given one. */
       readonly forked: boolean
+    }
+  /** The turn of another process holds the branch. This one begins after it. Again when the holder has changed
+   *  or has renewed its lease. */
+  | {
+      readonly type: 'waiting'
+      /** The process that holds the branch. */
+      readonly holder: Holder | null
+      /** The end of its lease: if the process has died, the wait ends then. */
+      readonly until: Date | null
     }
   /** An interrupted turn continues. `run` are the calls that had not started, or that are repeatable. The
    *  outcome of `unknown` is unknown, so they are not run again. */

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../../agent/run/events.ts'
 import { errorText } from '../../core/error-text.ts'
 import type { ModelErrorKind } from '../../core/model-error-kind.ts'
-import type { Trouble } from '../../recorder/recording.ts'
+import type { BranchWait, Trouble } from '../../recorder/recording.ts'
 import { formatCount, formatInteger, plural } from '../output/number.ts'
 import { formatDuration } from '../output/time.ts'
 
@@ -71,6 +71,12 @@ export function recalledLines(outcome: 'found' | 'nothing' | 'failed'): readonly
 }
 
 /** A storage failure for the user. The answer continues. */
+/** `waiting for the turn of process 4711 on this host` */
+export function waitingText({ holder }: Pick<BranchWait, 'holder'>): string {
+  if (holder === null) return 'waiting for another turn of this conversation'
+  return `waiting for the turn of process ${holder.pid} on ${holder.host}. Ctrl+C stops waiting`
+}
+
 export function troubleText({ kind, error, waiting }: Trouble): string {
   const why = errorText(error)
   switch (kind) {

@@ -21,6 +21,7 @@ import {
   summaryText,
   thoughtText,
   troubleText,
+  waitingText,
   windowText,
 } from './answer-notes.ts'
 
@@ -59,7 +60,15 @@ export async function printAnswer(
   const spinner = createSpinner(context, () => sink.column)
   const began = context.now()
   const calls = new Map<string, { readonly input: Json; readonly at: number }>()
-  const seen: Seen = { context: null, summary: null, leftOut: 0, cut: 0, movedAside: false, plan: new Set() }
+  const seen: Seen = {
+    context: null,
+    summary: null,
+    leftOut: 0,
+    cut: 0,
+    movedAside: false,
+    isWaiting: false,
+    plan: new Set(),
+  }
   const stopListening = stopOnCtrlC(run)
 
   const say = (line: string) => {
@@ -126,6 +135,12 @@ export async function printAnswer(
         return canSpin(context) ? [] : [noteLine(retryText(event, formatDuration(event.waitMs)), err)]
       case 'shrunk':
         return [noteLine('the model refused the length; asking again with less', err)]
+      case 'waiting': {
+        // Once: a living process renews its lease every few seconds.
+        if (seen.isWaiting) return []
+        seen.isWaiting = true
+        return [noteLine(waitingText(event), err)]
+      }
       case 'trouble':
         if (event.trouble.kind === 'taken_over') seen.movedAside = true
         return [noteLine(troubleText(event.trouble), err)]
@@ -158,6 +173,7 @@ interface Seen {
   leftOut: number
   cut: number
   movedAside: boolean
+  isWaiting: boolean
   /** Lines of the plan that are already printed. */
   readonly plan: Set<string>
 }
