@@ -24,7 +24,6 @@ export interface Trouble {
   readonly waiting: number
 }
 
-/** What opens a turn, and what to do if the branch is not free. */
 /** A turn of another process that holds the branch. */
 export interface BranchWait {
   /** The process of that turn. */
@@ -33,6 +32,7 @@ export interface BranchWait {
   readonly until: Date | null
 }
 
+/** What opens a turn, and what to do if the branch is not free. */
 export interface BeginTurn {
   /** The messages that open the turn, usually one message of the user. They are stored before `beginTurn`
    *  returns. Empty to continue the turn at the end of the branch, if it was interrupted or failed; if there

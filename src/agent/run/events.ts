@@ -21,8 +21,8 @@ export type AgentEvent =
       /** True if the turn is on a new sibling branch, because another turn held the given one. */
       readonly forked: boolean
     }
-  /** The turn of another process holds the branch. This one begins after it. Again when the holder has changed
-   *  or has renewed its lease. */
+  /** The turn of another process holds the branch. This one begins after it. Again when the holder has
+   *  changed or has renewed its lease. */
   | {
       readonly type: 'waiting'
       /** The process that holds the branch. */
