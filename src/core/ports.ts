@@ -270,6 +270,9 @@ export interface ConversationWriter {
   activateBranch(ref: BranchRef): Promise<void>
   /** Sets or removes the key of the branch. Throws KeyReusedError if another branch has the key. */
   setKey(ref: BranchRef, key: string | null): Promise<Branch>
+  /** Gives the key of the branch to another branch of the conversation, which becomes the active one if this
+   *  one was. Throws KeyReusedError if the other branch has a key of its own. Returns the other branch. */
+  moveKey(ref: BranchRef, to: string): Promise<Branch>
   /** Stores a foreign agent's own id for a branch, in place of an earlier link for the same directory. */
   setAgentLink(ref: BranchRef, link: NewAgentLink): Promise<void>
   /** Removes the link of an agent and a directory, if there is one. */

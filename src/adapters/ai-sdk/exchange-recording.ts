@@ -67,7 +67,7 @@ export interface ExchangeRecordingOptions {
   readonly source: RecorderSource
   /** Runs a write and handles its error. */
   readonly guard: (write: () => Promise<unknown>) => Promise<void>
-  readonly ended: (report: TurnReport) => void
+  readonly ended: (report: TurnReport) => Promise<void>
   /** For a recording that begins between two calls: ids of the calls whose results are awaited. */
   readonly awaits?: readonly string[]
 }
@@ -202,7 +202,7 @@ export function recordExchange(
     await guard(async () => {
       ended = await turn.end(as, usage && { usage })
     })
-    options.ended(ended)
+    await options.ended(ended)
     return ended
   }
 }

@@ -19,7 +19,13 @@ import {
   type ExchangeTimeouts,
   recordExchange,
 } from './exchange-recording.ts'
-import { findOpenCall, findPosition, newestBranch, type PromptPosition } from './find-position.ts'
+import {
+  findOpenCall,
+  findPosition,
+  followBranch,
+  newestBranch,
+  type PromptPosition,
+} from './find-position.ts'
 import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
 import { readPrompt } from './read-prompt.ts'
 import type { ToolWatcher } from './watch-tools.ts'
@@ -87,6 +93,7 @@ export function createExchanges(
   let home: BranchRef | null = null
   let newest: { readonly branch: BranchRef } | null = null
   let lastSystem: string | null = null
+  let followed: BranchRef | null = null
   const lateResults = createSerialQueue()
 
   return {
@@ -154,6 +161,7 @@ export function createExchanges(
       for (const one of own) if (one.state === 'ended') own.delete(one)
       own.add(recording)
       newest = recording
+      await follow(recording.branch)
       await savePrompt(home, system)
       return { recording, model: model.modelId, expect: calls => expect(calls, recording, state) }
 
@@ -291,10 +299,12 @@ export function createExchanges(
     const recording: ExchangeRecording = recordExchange(turn, given, {
       ...{ signal, source, guard, timeouts: options.timeouts },
       ...(awaits !== undefined && { awaits }),
-      ended(report) {
+      async ended(report) {
         open.delete(recording)
         own.delete(recording)
         noteEnd(report)
+        // A second answer to a question forks with its first write.
+        if (report.saved) await follow(report.branch)
       },
     })
     open.add(recording)
@@ -356,6 +366,12 @@ export function createExchanges(
     const recording = keep(turn, [...call.known, fingerprintOf(message)], state, undefined, call.others)
     for (const other of call.others) putNewest(state.byCall, other, recording, 1_000)
     newest = recording
+  }
+
+  async function follow(branch: BranchRef): Promise<void> {
+    if (branch.name === followed?.name && branch.conversationId === followed.conversationId) return
+    await guard(async () => followBranch(store, home ?? (await findHome()), branch))
+    followed = branch
   }
 
   /** Saves the system prompt, which belongs to the conversation and not to the tree of messages. */

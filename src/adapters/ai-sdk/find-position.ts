@@ -76,12 +76,13 @@ function lengthOf({ messages }: FingerprintedPrompt): number {
 }
 
 /** The branches with the same stem as this one (`main`, `main-2` …), newest first. A branch with a key of its
- *  own belongs to another caller and is left out. */
+ *  own belongs to another caller and is left out, except the active one, which has the key of this caller. */
 async function siblingsOf(store: RecordStore, ref: BranchRef, home: BranchRef): Promise<readonly Branch[]> {
   const stem = stemOf(ref.name)
+  const { activeBranch } = await store.getConversation(ref.conversationId)
   return (await collectPages(page => store.listBranches(ref.conversationId, page)))
     .filter(({ name }) => name !== ref.name && stemOf(name) === stem)
-    .filter(({ name, key }) => key === null || name === home.name)
+    .filter(({ name, key }) => key === null || name === home.name || name === activeBranch)
     .sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime())
     .slice(0, mostSiblings)
 }
@@ -110,6 +111,20 @@ export async function newestBranch(store: RecordStore, home: BranchRef): Promise
   const [own, siblings] = await Promise.all([store.getBranch(home), siblingsOf(store, home, home)])
   const { conversationId, name } = siblings.reduce((a, b) => (b.updatedAt > a.updatedAt ? b : a), own)
   return { conversationId, name }
+}
+
+/** Moves the key of the conversation and its active branch to the branch that a call was recorded on, so that
+ *  lookups and lists show the same as `ModelRecorder.messages`. `home` is the branch that the caller named; if
+ *  it has no key, the active branch counts, if it is a sibling. */
+export async function followBranch(store: RecordStore, home: BranchRef, to: BranchRef): Promise<void> {
+  const { conversationId } = home
+  const [{ activeBranch }, { key }] = await Promise.all([
+    store.getConversation(conversationId),
+    store.getBranch(home),
+  ])
+  const isSibling = stemOf(activeBranch) === stemOf(home.name)
+  const from = key !== null ? home.name : isSibling ? activeBranch : null
+  if (from !== null && from !== to.name) await store.moveKey({ conversationId, name: from }, to.name)
 }
 
 /** A tool call at the end of a branch that has no result yet. */

@@ -158,6 +158,29 @@ export function* setKey(ref: BranchRef, key: string | null, now: number): Progra
   return branchFromRow(ref.conversationId, yield* needBranch(conv, branch.name))
 }
 
+export function* moveKey(ref: BranchRef, to: string): Program<Branch> {
+  const { conversation, branch } = yield* lockBranch(ref)
+  const { conv } = conversation
+  const target = yield* needBranch(conv, to)
+  if (branch.name !== to) {
+    const { key } = branch
+    if (key !== null && target.key !== null)
+      throw new KeyReusedError(target.key, `branch ${JSON.stringify(to)} has a key already`)
+    if (key !== null) {
+      // The key is unique, so it is taken away first.
+      yield* run('setBranchKey', { conv, name: branch.name, ...branchKeys(branch), key: null })
+      yield* run('setBranchKey', { conv, name: to, ...branchKeys(target), key })
+    }
+    if (conversation.active_branch === branch.name) yield* run('setActiveBranch', { conv, name: to })
+    else yield* run('bumpVersion', { conv })
+  }
+  return branchFromRow(ref.conversationId, yield* needBranch(conv, to))
+}
+
+function branchKeys({ former_key }: BranchRow) {
+  return { former_key, trashed_key: null }
+}
+
 export function* reset(
   ref: BranchRef,
   keepPrompt: boolean,

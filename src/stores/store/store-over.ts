@@ -125,6 +125,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       if (key !== null) checkName(key, 'key')
       return write(() => branches.setKey(checked.checkRef(ref), key, now()))
     },
+    moveKey: async (ref, to) => write(() => branches.moveKey(checked.checkRef(ref), checkName(to, 'to'))),
     setAgentLink: async (ref, link) =>
       write(() => branches.setAgentLink(checked.checkRef(ref), checked.checkLink(link), now())),
     removeAgentLink: async (ref, agent, directory) => {

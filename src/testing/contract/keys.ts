@@ -175,6 +175,36 @@ export const keyCases: readonly ContractCase[] = [
     assert.equal(await store.findByKey('old'), null)
     assert.deepEqual(at(await store.findByKey('new')), at(place))
   }),
+  it('moves a key to another branch, which becomes the active one if the first was', async ({ store }) => {
+    const place = await startConversation(store, { key: 'k' })
+    const { id } = place.conversation
+    const side = await store.createBranch(id, place.ids[0], { name: 'side' })
+    const moved = await store.moveKey(place.branch, 'side')
+    assert.deepEqual([moved.name, moved.key], ['side', 'k'])
+    assert.deepEqual(at(await store.findByKey('k')), [id, 'side'])
+    const { key, formerKey } = await store.getBranch(place.branch)
+    assert.deepEqual([key, formerKey], [null, null])
+    assert.equal((await store.getConversation(id)).activeBranch, 'side')
+    const [listed] = (await store.listConversations({ keyPrefix: 'k' })).items
+    assert.deepEqual([listed?.branch.name, listed?.branch.key], ['side', 'k'])
+    // Not the active branch, and without a key: nothing moves.
+    const third = await store.createBranch(id, place.ids[0], { name: 'third' })
+    await store.moveKey(third, 'main')
+    assert.equal((await store.getConversation(id)).activeBranch, 'side')
+    assert.deepEqual(at(await store.findByKey('k')), [id, 'side'])
+    await store.moveKey(side, 'side')
+    await store.moveKey(side, 'main')
+    assert.deepEqual(at(await store.findByKey('k')), at(place))
+    assert.equal((await store.getConversation(id)).activeBranch, 'main')
+  }),
+  it('refuses to move a key to a branch with a key, or to a missing one', async ({ store }) => {
+    const { conversation, branch } = await startConversation(store, { key: 'k' })
+    await store.createBranch(conversation.id, null, { name: 'side', key: 'own' })
+    await rejects<KeyReusedError>(store.moveKey(branch, 'side'), 'key_reused')
+    await rejects<NotFoundError>(store.moveKey(branch, 'nowhere'), 'not_found')
+    assert.deepEqual(at(await store.findByKey('k')), [conversation.id, 'main'])
+    assert.deepEqual(at(await store.findByKey('own')), [conversation.id, 'side'])
+  }),
   it('refuses to set a key on a missing branch', async ({ store }) => {
     const { conversation } = await startConversation(store)
     const ref = { conversationId: conversation.id, name: 'nowhere' }

@@ -110,6 +110,7 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   moveBranch: (s, { id, last }) => s.moveBranch({ conversationId: id, name: 'main' }, last, null),
   activateBranch: (s, { id }) => s.activateBranch({ conversationId: id, name: 'main' }),
   setKey: (s, { id }) => s.setKey({ conversationId: id, name: 'main' }, null),
+  moveKey: (s, { id }) => s.moveKey({ conversationId: id, name: 'main' }, 'main'),
   setAgentLink: (s, { id }) =>
     s.setAgentLink(
       { conversationId: id, name: 'main' },

@@ -277,6 +277,7 @@ describe('a closed store of SQLite', () => {
     moveBranch: store => store.moveBranch(ref, null, null),
     activateBranch: store => store.activateBranch(ref),
     setKey: store => store.setKey(ref, 'k'),
+    moveKey: store => store.moveKey(ref, 'b'),
     setAgentLink: store =>
       store.setAgentLink(ref, { agent: 'a', directory: '/', foreignId: 'f', seen: null }),
     removeAgentLink: store => store.removeAgentLink(ref, 'a', '/'),
