@@ -139,7 +139,7 @@ async function needPrompt(
 async function forkAt(chat: Chat, at: MessageId | null): Promise<void> {
   const { store, conversation, branch } = await currentPosition(chat)
   const from = { conversation, branch: await store.getBranch(branch) }
-  chat.controller.goTo(await chooseFork(store, from, at, { movesKey: true }))
+  await chat.controller.goTo(await chooseFork(store, from, at, { movesKey: true }))
 }
 
 /** The text of a prompt. Throws InvalidError if it consists of files only. */
