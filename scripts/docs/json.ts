@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { commands } from '../../src/cli/commands/index.ts'
-import { failure, type Shape, shapes, withoutJson } from './json-shapes.ts'
+import { failure, withoutJson } from './json-failure.ts'
+import { type Shape, shapes } from './json-shapes.ts'
 
 /** The reference of `--json`, from the schemas with which the tests compare the commands. */
 export function describeJson(): string {

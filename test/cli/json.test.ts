@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { failure, shapes, withoutJson } from '../../scripts/docs/json-shapes.ts'
+import { failure, withoutJson } from '../../scripts/docs/json-failure.ts'
+import { shapes } from '../../scripts/docs/json-shapes.ts'
 import { commands } from '../../src/cli/commands/index.ts'
 import { type Home, home } from './skein.ts'
 import { stocked, type Told, tell } from './stock.ts'

@@ -114,8 +114,8 @@ export async function newestBranch(store: RecordStore, home: BranchRef): Promise
 }
 
 /** Moves the key of the conversation and its active branch to the branch that a call was recorded on, so that
- *  lookups and lists show the same as `ModelRecorder.messages`. `home` is the branch that the caller named; if
- *  it has no key, the active branch counts, if it is a sibling. */
+ *  lookups and lists show the same as `ModelRecorder.messages`. `home` is the branch that the caller named.
+ *  If it has no key, the active branch counts, if it is a sibling. */
 export async function followBranch(store: RecordStore, home: BranchRef, to: BranchRef): Promise<void> {
   const { conversationId } = home
   const [{ activeBranch }, { key }] = await Promise.all([

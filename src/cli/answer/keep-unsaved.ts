@@ -11,7 +11,8 @@ import { dataFolder } from '../store/store-location.ts'
 import { writeNewFile } from '../transfer/new-file.ts'
 
 /** Says which messages are not in the store, and keeps them in a file that `skein import` reads: on a
- *  terminal after a question, elsewhere at once. Printed even with --quiet: these messages exist nowhere else. */
+ *  terminal after a question, elsewhere at once. Printed even with --quiet, because these messages exist
+ *  nowhere else. */
 export async function keepUnsaved(messages: readonly NewMessage[], context: CommandContext): Promise<void> {
   const { err, canAsk, json, signal } = context
   const note = (text: string) => err.line(noteLine(text, err))
