@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { manageShapes, toolResults } from './json-manage.ts'
 import { mendShapes } from './json-mend.ts'
 import * as message from './json-message.ts'
 import { moveShapes } from './json-move.ts'
@@ -19,10 +20,6 @@ const usage = z.strictObject({
   cache_write: count.nullable(),
   reasoning: count.nullable(),
 })
-
-const toolResults = z
-  .union([z.enum(['full', 'metadata']), count])
-  .describe('how tool results are stored; a number: cut to so many characters')
 
 const answer = z.strictObject({
   conversation: id.nullable().describe('null with --incognito'),
@@ -185,24 +182,6 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
   tree: [{ typed: 'skein tree --json', schema: z.array(treeNode), note: 'Parents before their children.' }],
   branches: [{ typed: 'skein branches <id> --json', schema: z.array(branch) }],
   search: [{ typed: 'skein search <words> --json', schema: z.array(hit) }],
-  events: [
-    {
-      typed: 'skein events <id> --json',
-      schema: z.strictObject({
-        conversation: id,
-        events: z.array(
-          z.strictObject({
-            n: count.describe('its number in the conversation'),
-            type: z.string(),
-            created_at: time,
-            data: z.record(z.string(), z.unknown()),
-          }),
-        ),
-        next: z.string().nullable().describe('for --after; null on the last page'),
-      }),
-      note: 'Newest first.',
-    },
-  ],
   stats: [
     {
       typed: 'skein stats --json',
@@ -239,41 +218,6 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
         message: id.nullable(),
         label: z.string().nullable(),
         before: z.string().nullable(),
-      }),
-    },
-  ],
-  tag: [
-    {
-      typed: 'skein tag <id> <tag>… --json',
-      schema: z.strictObject({
-        conversation: id,
-        tags: z.array(z.string()),
-        before: z.array(z.string()),
-      }),
-    },
-  ],
-  set: [
-    {
-      typed: 'skein set <id> --task <id> --json',
-      schema: z.strictObject({
-        conversation: id,
-        task: z.string().nullable(),
-        project: z.string().nullable(),
-        expires_at: time.nullable(),
-        ttl_ms: count.nullable().describe('activity sets the expiry to this long after it'),
-        metadata: z.record(z.string(), z.unknown()),
-        tool_results: toolResults,
-        tags: z.array(z.string()),
-      }),
-    },
-  ],
-  reset: [
-    {
-      typed: 'skein reset <id> --json',
-      schema: z.strictObject({
-        conversation: id,
-        branch: z.string(),
-        archived: z.string().nullable().describe('the branch with the messages; null if there were none'),
       }),
     },
   ],
@@ -339,6 +283,7 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
       }),
     },
   ],
+  ...manageShapes,
   ...mendShapes,
   config: [
     {

@@ -1,4 +1,5 @@
 import type { ModelOptions } from '../core/model.ts'
+import type { SubagentSettings, ToolSettings } from './tool-settings.ts'
 
 /** The source of a value. The last source with a value wins: defaults, the user's file, the project's file,
  *  the environment. Flags override all of them and belong to the command. */
@@ -69,6 +70,10 @@ export interface Config {
   readonly mcp: Readonly<Record<string, ProgramSettings | AddressSettings>>
   /** Agents by name: programs that use ACP. */
   readonly agents: Readonly<Record<string, ProgramSettings>>
+  /** What the command's own agent may use. */
+  readonly tools: ToolSettings
+  /** Subagents by name. */
+  readonly subagents: Readonly<Record<string, SubagentSettings>>
   /** The source of a value, by its path in the file (`conversation.max_tokens`, `models.fast`). A setting
    *  without an entry has its default. */
   readonly sources: Readonly<Record<string, ValueSource>>

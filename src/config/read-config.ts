@@ -10,6 +10,7 @@ import { type Config, conversationDefaults, type ValueSource } from './config.ts
 import { configFolder, type Environment } from './folder.ts'
 import { defaultNote, type Findings, sectionOf } from './section.ts'
 import { conversationSettings, type Draft, defaultText, takeSections } from './sections.ts'
+import { toolDefaults } from './tool-settings.ts'
 
 /** A configuration and its problems. A setting with a problem has its default. */
 export interface InspectedConfig {
@@ -38,6 +39,8 @@ export async function inspectConfig(cwd: string, env: Environment): Promise<Insp
     projects: {},
     mcp: {},
     agents: {},
+    tools: toolDefaults,
+    subagents: {},
   }
   const problems: InvalidError[] = []
   const sources: Record<string, ValueSource> = {}

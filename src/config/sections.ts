@@ -1,6 +1,7 @@
 import type { AddressSettings, Config, ConversationSettings, ProgramSettings } from './config.ts'
 import { readModelSettings, readOptions } from './model-settings.ts'
 import type { Section } from './section.ts'
+import { readSubagent, readTools } from './tool-settings.ts'
 import { address, duration, oneOf, onOrOff, orOff, positive, type Reader, text } from './values.ts'
 
 /** One setting of the section `conversation`, under the name that the origin documents use. */
@@ -27,9 +28,14 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 /** The settings of the files so far: later files overwrite earlier ones, setting by setting. */
 export type Draft = Mutable<Omit<Config, 'sources' | 'files' | 'ignored'>>
 
+const sectionNames = [
+  ...['model', 'models', 'options', 'conversation', 'channels', 'projects', 'mcp', 'agents'],
+  ...['tools', 'subagents'],
+]
+
 /** Adds a file's settings. Every problem is reported to the section; valid settings count all the same. */
 export function takeSections(root: Section, draft: Draft): void {
-  root.only('model', 'models', 'options', 'conversation', 'channels', 'projects', 'mcp', 'agents')
+  root.only(...sectionNames)
   draft.model = root.value('model', text, 'the built-in one') ?? draft.model
   takeModels(root, draft)
   const options = root.section('options')
@@ -52,6 +58,11 @@ export function takeSections(root: Section, draft: Draft): void {
   for (const [name, section] of root.sections('agents')) {
     const agent = programOf(section)
     if (agent) draft.agents = { ...draft.agents, [name]: agent }
+  }
+  draft.tools = readTools(root.section('tools'), draft.tools)
+  for (const [name, section] of root.sections('subagents')) {
+    const subagent = readSubagent(section)
+    if (subagent) draft.subagents = { ...draft.subagents, [name]: subagent }
   }
 }
 

@@ -46,6 +46,8 @@ test('uses the documented defaults without a file and without variables', async 
     projects: {},
     mcp: {},
     agents: {},
+    tools: { recall: false },
+    subagents: {},
     sources: {},
     files: [],
     ignored: [],
@@ -135,7 +137,7 @@ test('reports all problems at once, with file, line, value and default', async (
     './skein.yaml:9 mcp.x: needs command',
     './skein.yaml:9 url: "ftp://a" is not a URL: it must begin with http:// or https://',
     './skein.yaml:9 mcp.z: needs command',
-    './skein.yaml:10 servers: unknown setting. Known here: model, models, options, conversation, channels, projects, mcp, agents',
+    './skein.yaml:10 servers: unknown setting. Known here: model, models, options, conversation, channels, projects, mcp, agents, tools, subagents',
     './skein.yaml:11 models: is not a mapping of names to values',
   ])
 })

@@ -1,5 +1,6 @@
 import { fence, guardAfterLabel, guardLine } from '../../context/text/guard-lines.ts'
 import { type Block, isKnown, isMedia } from '../../core/block.ts'
+import { NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type Message, type Role, textOf } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
@@ -24,10 +25,18 @@ const stride = 500
 
 /** A part of a conversation as text, with roles, numbers and times, of about `maxChars` characters at most.
  *  It is in a fence that stored text cannot close, and ends with a hint how to read more. Reading near the
- *  end is cheap for any length of the conversation. Throws NotFoundError, AmbiguousIdError or
- *  InvalidError. */
-export async function readPage(store: RecallStore, asked: PageRequest, maxChars: number): Promise<string> {
+ *  end is cheap for any length of the conversation. A conversation outside of `directories` is not found.
+ *  Throws NotFoundError, AmbiguousIdError or InvalidError. */
+export async function readPage(
+  store: RecallStore,
+  asked: PageRequest,
+  maxChars: number,
+  directories: readonly string[] | null = null,
+): Promise<string> {
   const place = await store.resolve(asked.id)
+  const { directory } = place.conversation
+  const isOutside = directories !== null && (directory === null || !directories.includes(directory))
+  if (isOutside) throw new NotFoundError('id', asked.id)
   const end = await endOf(store, place)
   const heading = headingOf(place)
   if (end === null) return `${heading}\nIt has no messages.`

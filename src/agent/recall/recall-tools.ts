@@ -8,8 +8,8 @@ import type { RecallStore } from './recall-digest.ts'
 
 /** What `recallTools` may search, and how much it returns. */
 export interface RecallToolsOptions {
-  /** Searches only conversations of this directory. */
-  readonly directory?: string
+  /** Searches and reads only conversations of this directory, or of one of these. */
+  readonly directory?: string | readonly string[]
   /** The kind of conversations to search. Default: `main`. */
   readonly kind?: ConversationKind
   /** Most characters of a page of a conversation. Default: 6,000. */
@@ -21,7 +21,7 @@ export interface RecallToolsOptions {
 export function recallTools(store: RecallStore, options: RecallToolsOptions = {}): Tools {
   return {
     search_conversations: searchTool(store, options),
-    read_conversation: readTool(store, options.maxChars ?? 6_000),
+    read_conversation: readTool(store, options),
   }
 }
 
@@ -69,7 +69,8 @@ function shownHit({ conversation, message, snippet }: SearchHit) {
   }
 }
 
-function readTool(store: RecallStore, maxChars: number): AgentTool {
+function readTool(store: RecallStore, { directory, maxChars = 6_000 }: RecallToolsOptions): AgentTool {
+  const directories = directory === undefined ? null : [directory].flat()
   return tool({
     description:
       'Reads a conversation: its newest messages, those around a message, or those from a place on. Long texts are cut; how to read on is said.',
@@ -83,6 +84,6 @@ function readTool(store: RecallStore, maxChars: number): AgentTool {
       offset: z.int().min(0).default(0).describe('Characters to leave out of the first message'),
     }),
     repeatable: true,
-    run: page => readPage(store, page, maxChars),
+    run: page => readPage(store, page, maxChars, directories),
   })
 }

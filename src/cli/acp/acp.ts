@@ -92,10 +92,11 @@ async function serveOwn(args: Args, context: CommandContext): Promise<number> {
         models: offeredModels(choice, context.env),
         log: say,
         async agentParts(model) {
+          // Opened per prompt: an editor shows the error of a prompt, but not why an agent has exited.
+          const opened = await openNamedModel(model, context, config).catch(inOneSentence)
           return {
-            // Opened per prompt: an editor shows the error of a prompt, but not why an agent has exited.
-            model: await openNamedModel(model, context, config).catch(inOneSentence),
-            tools: (await tools).tools,
+            model: opened,
+            tools: await (await tools).on(store, opened),
             ...agentSettings(config, model),
             ...(system === undefined ? {} : { system }),
           }

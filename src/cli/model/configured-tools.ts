@@ -1,14 +1,27 @@
 import { dirname } from 'node:path'
 import type { McpServer, McpTools } from '../../agent/mcp/open-mcp-tools.ts'
+import type { AgentStore } from '../../agent/options.ts'
+import type { Tools } from '../../agent/tools/tool.ts'
 import type { Config } from '../../config/config.ts'
 import { configFolder } from '../../config/folder.ts'
+import { errorText } from '../../core/error-text.ts'
+import type { Model } from '../../core/model.ts'
+import type { Lister } from '../../core/ports.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { noteLine } from '../output/print.ts'
+import { projectDirectories } from '../target/scope.ts'
+import { openNamedModel } from './choose-model.ts'
 
-/** The tools of the configured MCP servers, and a function that stops the servers. */
-export type ConfiguredTools = Pick<McpTools, 'tools' | 'close'>
+/** The ports of a store that tools need. */
+export type ToolStore = AgentStore & Pick<Lister, 'listDirectories'>
 
-const none: ConfiguredTools = { tools: {}, close: async () => undefined }
+/** The tools of the configuration, and a function that stops the servers. */
+export interface ConfiguredTools extends Pick<McpTools, 'tools' | 'close'> {
+  /** The tools of the servers, and those of the store and the model: earlier conversations, subagents. */
+  on(store: ToolStore | null, model: Model): Promise<Tools>
+}
+
+const none: Pick<McpTools, 'tools' | 'close'> = { tools: {}, close: async () => undefined }
 
 /** The servers start once per configuration, even if the model changes. */
 const opened = new WeakMap<Config, Promise<ConfiguredTools>>()
@@ -23,6 +36,15 @@ export function configuredTools(config: Config, context: CommandContext): Promis
 }
 
 async function openTools(config: Config, context: CommandContext): Promise<ConfiguredTools> {
+  const { tools, close } = await openServers(config, context)
+  return {
+    tools,
+    close,
+    on: (store, model) => ownTools(config, context, { store, model, tools }),
+  }
+}
+
+async function openServers(config: Config, context: CommandContext): Promise<typeof none> {
   const servers = serversOf(config, context)
   if (Object.keys(servers).length === 0) return none
   const { openMcpTools } = await import('../../agent/mcp/open-mcp-tools.ts')
@@ -67,4 +89,39 @@ function filesOf(path: string, { sources }: Config): readonly string[] {
 
 function say(note: string, { err, quiet, json }: CommandContext): void {
   if (!quiet && !json) err.line(noteLine(note, err))
+}
+
+/** The tools of the configuration that need no server: earlier conversations of the project (`tools.recall`),
+ *  and subagents. A subagent may use the given tools and the earlier conversations. One whose model cannot be
+ *  opened is reported and left out. */
+async function ownTools(
+  config: Config,
+  context: CommandContext,
+  { store, model, tools }: { readonly store: ToolStore | null; readonly model: Model; readonly tools: Tools },
+): Promise<Tools> {
+  const recall = await recallIn(config, context, store)
+  const shared = { ...tools, ...recall }
+  const subagents: Record<string, Tools[string]> = {}
+  for (const [name, { description, model: named, system }] of Object.entries(config.subagents)) {
+    try {
+      const { subagent } = await import('../../agent/subagent.ts')
+      subagents[name] = subagent({
+        name,
+        description,
+        model: named === null ? model : await openNamedModel(named, context, config),
+        tools: shared,
+        ...(store ? { store } : {}),
+        ...(system === null ? {} : { system }),
+      })
+    } catch (error) {
+      say(`the subagent ${name} is left out: ${errorText(error)}`, context)
+    }
+  }
+  return { ...shared, ...subagents }
+}
+
+async function recallIn(config: Config, context: CommandContext, store: ToolStore | null): Promise<Tools> {
+  if (!config.tools.recall || store === null) return {}
+  const { recallTools } = await import('../../agent/recall/recall-tools.ts')
+  return recallTools(store, { directory: await projectDirectories(store, context) })
 }

@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts'
 import { mergeModelOptions } from '../../agent/model-options.ts'
 import { nextContext } from '../../agent/next-context.ts'
-import type { AgentOptions, AgentStore } from '../../agent/options.ts'
+import type { AgentOptions } from '../../agent/options.ts'
 import type { Tools } from '../../agent/tools/tool.ts'
 import type { Config } from '../../config/config.ts'
 import { calibrated, uncalibrated } from '../../context/fit/calibrate.ts'
@@ -17,7 +17,7 @@ import { type Args, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { chooseModel, demoMark, type ModelChoice, openChoice, openChosenModel } from './choose-model.ts'
-import { type ConfiguredTools, configuredTools } from './configured-tools.ts'
+import { type ConfiguredTools, configuredTools, type ToolStore } from './configured-tools.ts'
 import { type CallOptions, callOptions, settingsOfModel } from './model-settings.ts'
 
 /** What a conversation keeps of its model: the model and the system prompt. */
@@ -43,17 +43,17 @@ export interface ModelSetup extends KeptSettings {
   readonly options: ModelSetupOptions
   /** The system prompt of the next call. */
   systemIn(conversation: Conversation | null): string | null
-  /** What the next call sends, at a message. `tools: 'start'` starts the tool servers first; by default their
-   *  tools count once they have started. */
+  /** What the next call sends, at a message. With `toolStore`, the tools of that store are opened first; by
+   *  default they count once they have been opened. */
   contextAt(
     reader: MessageReader,
     conversation: Conversation,
     head: MessageId | null,
-    tools?: 'start',
+    toolStore?: ToolStore,
   ): Promise<ReadContext>
   /** Creates an agent on the store. Without a store, the agent keeps nothing and starts with the messages in
    *  `said`. */
-  agentOn(store: AgentStore | null, said?: readonly NewMessage[]): Promise<Agent>
+  agentOn(store: ToolStore | null, said?: readonly NewMessage[]): Promise<Agent>
 }
 
 /** Opens the model of a conversation and reads the settings. Opens no store. Throws MissingKeyError,
@@ -118,9 +118,9 @@ export function createModelSetup(
     calibration: { current: uncalibrated },
   }
   let started: Tools = {}
-  const start = async () => {
+  const start = async (store: ToolStore | null) => {
     const opened = await tools?.()
-    started = opened?.tools ?? {}
+    started = opened ? await opened.on(store, model) : {}
     return opened
   }
   const systemIn: ModelSetup['systemIn'] = conversation =>
@@ -144,8 +144,8 @@ export function createModelSetup(
       ...(choice.from === 'nothing' && { metadata: demoMark }),
     },
     changeOf: conversation => changeOf(conversation, choice, system),
-    async contextAt(reader, conversation, head, how) {
-      if (how === 'start') await start()
+    async contextAt(reader, conversation, head, toolStore) {
+      if (toolStore) await start(toolStore)
       const prompt = systemIn(conversation)
       return nextContext(reader, head, {
         ...settings,
@@ -156,13 +156,13 @@ export function createModelSetup(
     },
     async agentOn(store, said = []) {
       const { createAgent } = await import('../../agent/agent.ts')
-      const opened = await start()
+      const opened = await start(store)
       const agent = createAgent({
         model,
         ...settings,
         ...(store ? { store } : { history: said }),
         ...(system === null ? {} : { system }),
-        ...(opened ? { tools: opened.tools } : {}),
+        ...(opened ? { tools: started } : {}),
         recall,
       })
       const close = async () => {

@@ -49,7 +49,7 @@ export const branchesCommand: CommandHandler = (args, context) =>
   })
 
 /** A branch with what is shown of it. */
-export interface BranchLine {
+export interface ShownBranch {
   readonly info: Pick<BranchInfo, 'name' | 'active' | 'key' | 'title' | 'base' | 'createdAt' | 'updatedAt'>
   readonly head: Message | null
   /** Messages of its path that are on no other branch. */
@@ -62,9 +62,9 @@ export interface BranchLine {
 export async function readBranches(
   store: ConversationReader & MessageReader,
   id: ConversationId,
-): Promise<readonly BranchLine[]> {
+): Promise<readonly ShownBranch[]> {
   const infos = await collectPages(page => store.listBranches(id, page))
-  const read: Omit<BranchLine, 'own'>[] = []
+  const read: Omit<ShownBranch, 'own'>[] = []
   for (const info of infos) {
     const { prompt, after } = await lastPrompt(store, info.head)
     read.push({ info, head: after.at(-1) ?? prompt, prompt })
@@ -80,7 +80,7 @@ export async function readBranches(
 
 /** Branches for people: `* full-jitter  d6y3pf   6 of 58  now  what was asked last`. */
 function branchLines(
-  rows: readonly BranchLine[],
+  rows: readonly ShownBranch[],
   short: ReadonlyMap<string, string>,
   width: number,
   now: number,
@@ -109,7 +109,7 @@ function branchLines(
   )
 }
 
-function branchJson({ info, head, own, prompt }: BranchLine) {
+function branchJson({ info, head, own, prompt }: ShownBranch) {
   return {
     name: info.name,
     active: info.active,

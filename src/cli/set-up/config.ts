@@ -186,7 +186,8 @@ interface Setting {
 /** All settings with their sources. MCP servers and agents show only the command or the URL: arguments,
  *  variables and headers may contain secrets. */
 function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>): readonly Setting[] {
-  const { model, models, modelSettings, options, conversation, channels, projects, mcp, agents } = config
+  const { model, models, modelSettings, options, conversation, channels } = config
+  const { projects, mcp, agents, tools, subagents } = config
   const settings: [path: string, value: Setting['value'], sourcePath?: string][] = [['model', model]]
   for (const [name, id] of Object.entries(models)) settings.push([`models.${name}`, id])
   for (const [name, { window, price, options: own }] of Object.entries(modelSettings)) {
@@ -213,6 +214,9 @@ function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>
     settings.push([`mcp.${name}`, 'url' in server ? withoutSecrets(server.url) : server.command])
   }
   for (const [name, { command }] of Object.entries(agents)) settings.push([`agents.${name}`, command])
+  settings.push(['tools.recall', tools.recall ? 'on' : 'off'])
+  for (const [name, { description }] of Object.entries(subagents))
+    settings.push([`subagents.${name}`, description])
   return settings.map(([path, value, from]) => {
     return { path, value, source: sourceText(config.sources[from ?? path] ?? { kind: 'default' }, context) }
   })

@@ -134,7 +134,7 @@ export function createChatController({ context, store, ...initial }: ChatControl
       const at = await position()
       if (at === null || store === null) return null
       const used = name === undefined ? setup : await anotherSetup(name)
-      return { read: await used.contextAt(store, at.conversation, at.head, 'start'), model: used.model.id }
+      return { read: await used.contextAt(store, at.conversation, at.head, store), model: used.model.id }
     },
     thinking: '',
     async send(words, onBusy = 'refuse') {
