@@ -27,7 +27,7 @@ describe('the recording in docs/', () => {
       /^continuing "My name is Ada.*\n {2}now: Nice to meet you, Ada\.\n\nYour name is Ada\.$/m,
       /^Continue which conversation\?/m,
       /^forked at \S+, nothing copied/m,
-      /^ {8}\S{6} \(.*\) \[USER\] What is my name\?[\s\S]*^ {8}\S{6} \(.*\) \[USER\] The door code is 1234\.$/m,
+      /^ {4}\S{6} \(.*\) \[USER\] What is my name\?[\s\S]*^\S{6} \(.*\) \[USER\] The door code is 1234\.$/m,
       /^\d hits in 1 conversation here/m,
     ]) {
       expect(text).toMatch(seen)

@@ -258,8 +258,11 @@ export const asking: Readonly<Record<string, Spot>> = {
   'search: after': (store, _, text) => store.search('one', { after: text }),
   'deleteMessages: reason': async (store, { id }, reason) => {
     const [doomed] = await store.save(id, [{ message: say('to be deleted'), parent: null }])
-    return store.deleteMessages([doomed], { reason })
+    // What remains differs between the engines.
+    const { remains: _, ...receipt } = await store.deleteMessages([doomed], { reason })
+    return receipt
   },
+  'moveKey: to': (store, ground, text) => store.moveKey(ref(ground), text),
   'trash: id': (store, _, text) => store.trash(idOf(text)),
   'restore: id': (store, _, text) => store.restore(idOf(text)),
   'purge: id': (store, _, text) => store.purge(idOf(text)),
@@ -280,6 +283,7 @@ export const textless = {
   schemaVersion: 'takes no text',
   close: 'takes no text',
   measure: 'takes no text',
+  compact: 'takes no text',
   verify: 'reads what is there',
 }
 

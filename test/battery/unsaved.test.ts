@@ -96,6 +96,8 @@ describe.concurrent('a chat', () => {
     await chat.seeNext(/waiting for the store to save 4 messages/)
     chat.type('\x03')
     await chat.seeNext('4 messages could not be saved')
+    await chat.seeNext('write them to a file, to import later? y/N')
+    chat.type('n\r')
     expect(await chat.ended).toBe(1)
   })
 

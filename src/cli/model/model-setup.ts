@@ -8,7 +8,7 @@ import { calibrated, uncalibrated } from '../../context/fit/calibrate.ts'
 import { windowOf } from '../../context/fit/model-windows.ts'
 import { budgetOf } from '../../context/fit/window.ts'
 import type { ReadContext } from '../../context/read-context.ts'
-import type { Conversation, ConversationPatch, NewConversation } from '../../core/conversation.ts'
+import type { Conversation, ConversationPatch } from '../../core/conversation.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { Model, ModelOptions } from '../../core/model.ts'
@@ -16,17 +16,10 @@ import type { MessageReader } from '../../core/ports.ts'
 import { type Args, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import type { KeptSettings } from '../target/kept-settings.ts'
 import { chooseModel, demoMark, type ModelChoice, openChoice, openChosenModel } from './choose-model.ts'
 import { type ConfiguredTools, configuredTools, type ToolStore } from './configured-tools.ts'
 import { type CallOptions, callOptions, settingsOfModel } from './model-settings.ts'
-
-/** What a conversation keeps of its model: the model and the system prompt. */
-export interface KeptSettings {
-  /** The settings of a new conversation. */
-  readonly ofNew: Pick<NewConversation, 'model' | 'prompt' | 'promptPolicy' | 'metadata'>
-  /** What changes in an existing one; null if nothing does. */
-  changeOf(conversation: Conversation): ConversationPatch | null
-}
 
 /** The model that answers, and its settings. */
 export interface ModelSetup extends KeptSettings {

@@ -17,7 +17,7 @@ describe('a chat whose store is locked', () => {
       using chat = terminal(here, ['chat'], { patienceMs: 60_000 })
       await chat.see('› ')
       chat.type('first words\r')
-      await chat.seeNext(/128k · free[\s\S]*› $/)
+      await chat.seeNext(/102k · free[\s\S]*› $/)
       using lock = await lockFile(dataFile(here))
       chat.type('/say the second answer\r')
       await chat.seeNext('the second answer')

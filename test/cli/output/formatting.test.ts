@@ -75,7 +75,7 @@ describe('numbers', () => {
     ])
   })
 
-  test('an unknown price is never shown as zero', () =>
+  test('an unknown price is left out, and never shown as zero', () =>
     expect([
       formatMoney(null),
       formatMoney(0),
@@ -83,7 +83,7 @@ describe('numbers', () => {
       formatMoney(0.0049),
       formatMoney(0.04),
       formatMoney(1402.1),
-    ]).toEqual(['?', 'free', '<$0.01', '<$0.01', '$0.04', '$1,402.10']))
+    ]).toEqual(['', 'free', '<$0.01', '<$0.01', '$0.04', '$1,402.10']))
 })
 
 describe('cutting', () => {

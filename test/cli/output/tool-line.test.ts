@@ -15,7 +15,7 @@ describe('the line of a tool call', () => {
       result: { output: 'boo\nexit 1', isError: true },
       tookMs: 3200,
     }
-    expect(toolLine(failed, memoryOutput())).toBe('✗ bash  npm test · exit 1 · 3.2 s')
+    expect(toolLine(failed, memoryOutput())).toBe('✗ bash  npm test · boo · 3.2 s')
     const hostile = { ...read, call: { name: 'read', input: { path: '\x1b[2J'.repeat(100) } } }
     expect(toolLine(hostile, memoryOutput(60)).length).toBeLessThanOrEqual(60)
     expect(toolLine(hostile, memoryOutput(60))).not.toContain('\x1b')

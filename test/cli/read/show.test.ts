@@ -70,7 +70,7 @@ describe('the lines of show', () => {
       '',
       'sonnet-4.5  2026-11-16 10:06  changes',
       'Two changes: the server swaps its secure context in place.',
-      '✗ bash  npm test -- reconnect · 2 of 41 failed',
+      '✗ bash  npm test -- reconnect · 41 run',
       '  load-test (subagent) · 1 message · skein show trace',
       expect.stringMatching(
         /^sonnet-4\.5 {2}2026-11-16 10:18 {2}both {2}74k in, 300 out {2}! interrupted after \d+ m?s$/,
@@ -234,9 +234,9 @@ describe('skein show', () => {
     expect(headings[1]).toMatch(/^## You \(\d{4}-\d\d-\d\dT[\d:.]+Z, [a-z2-7]{32}\)$/)
     expect(headings[2]).toContain(`## sonnet-4.5 (`)
     expect(headings).toHaveLength(6)
-    expect(stdout).toContain('- bash: npm test -- reconnect · 2 of 41 failed (failed)')
+    expect(stdout).toContain('- bash: npm test -- reconnect · 41 run (failed)')
     expect(stdout).toContain('(interrupted)')
-    expect(stdout).not.toContain('41 run')
+    expect(stdout).not.toContain('2 of 41 failed')
     const full = await here.skein(['conversation', 'print', story.storm, '--full'])
     expect(full.stdout).toContain('```\n41 run\n2 of 41 failed\n```')
   })
