@@ -18,6 +18,23 @@ export type EventType =
   | 'degraded'
   | 'recovered'
 
+/** All types. A new one does not compile without an entry. */
+const known: Readonly<Record<EventType, true>> = {
+  turn_started: true,
+  turn_ended: true,
+  tool_started: true,
+  tool_ended: true,
+  resume: true,
+  permission: true,
+  plan: true,
+  channel_edit: true,
+  channel_delete: true,
+  degraded: true,
+  recovered: true,
+}
+
+export const eventTypes = Object.keys(known) as readonly EventType[]
+
 /** A trace record. No conversation is rebuilt from events. */
 export interface TraceEvent {
   /** The conversation that was traced. */

@@ -1,6 +1,5 @@
-import type { EventType, TraceEvent } from '../../core/event.ts'
+import { type EventType, eventTypes, type TraceEvent } from '../../core/event.ts'
 import type { JsonObject } from '../../core/json.ts'
-import type { ConversationReader, Lister, Resolved } from '../../core/ports.ts'
 import {
   type Args,
   type CommandHandler,
@@ -8,7 +7,6 @@ import {
   textOption,
   textOptions,
 } from '../command-line/command.ts'
-import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { collapseSpaces } from '../output/cut.ts'
@@ -16,8 +14,7 @@ import { printJson, printNote, tsvField } from '../output/print.ts'
 import { tableLines } from '../output/table.ts'
 import { formatTime } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
-import { needNamed } from '../target/find-named.ts'
-import { newestHere } from '../target/newest-here.ts'
+import { namedOrNewest } from '../target/newest-here.ts'
 
 /** `skein events`: lists the trace records of a conversation, newest last for people and newest first for
  *  programs. */
@@ -26,7 +23,9 @@ export const eventsCommand: CommandHandler = (args, context) => {
   const limit = limitOption(args, 50, 10_000)
   const after = textOption(args, 'after')
   return withStore(context, async store => {
-    const { conversation } = await target(store, args, context)
+    const found = await namedOrNewest(args.arguments[0], store, context)
+    if (found === null) throw new UsageError('events needs an id here', 'skein ls --all lists them')
+    const { conversation } = found
     const { items, next } = await store.listEvents(conversation.id, {
       order: 'descending',
       limit,
@@ -57,49 +56,18 @@ export const eventsCommand: CommandHandler = (args, context) => {
   })
 }
 
-/** All types. A new one does not compile without an entry. */
-const knownTypes: Readonly<Record<EventType, true>> = {
-  turn_started: true,
-  turn_ended: true,
-  tool_started: true,
-  tool_ended: true,
-  resume: true,
-  permission: true,
-  plan: true,
-  channel_edit: true,
-  channel_delete: true,
-  degraded: true,
-  recovered: true,
-}
-
 function typesOf(args: Args): readonly EventType[] {
   return textOptions(args, 'type')
     .flatMap(text => text.split(','))
     .map(text => {
       const type = text.trim()
       if (isEventType(type)) return type
-      throw new UsageError(
-        `there is no event type ${type}`,
-        `There are ${Object.keys(knownTypes).join(', ')}`,
-      )
+      throw new UsageError(`there is no event type ${type}`, `There are ${eventTypes.join(', ')}`)
     })
 }
 
 function isEventType(text: string): text is EventType {
-  return Object.hasOwn(knownTypes, text)
-}
-
-/** The named conversation. Default: what `skein` without arguments would continue. */
-async function target(
-  store: ConversationReader & Lister,
-  args: Args,
-  context: CommandContext,
-): Promise<Pick<Resolved, 'conversation'>> {
-  const [text] = args.arguments
-  if (text !== undefined) return needNamed(text, store, context)
-  const { newest } = await newestHere(store, context)
-  if (newest === null) throw new UsageError('events needs an id here', 'skein ls --all lists them')
-  return newest
+  return (eventTypes as readonly string[]).includes(text)
 }
 
 /** `outcome: injected, told: 2`. */

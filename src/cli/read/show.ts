@@ -19,8 +19,7 @@ import {
 import { shortenId, shortIds, uniqueShortId } from '../output/short-id.ts'
 import { formatTime } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
-import { needNamed } from '../target/find-named.ts'
-import { newestHere } from '../target/newest-here.ts'
+import { namedOrNewest } from '../target/newest-here.ts'
 import { showJson } from './show-json.ts'
 import { showLines, speakerName } from './show-lines.ts'
 import { showMarkdown } from './show-markdown.ts'
@@ -112,13 +111,12 @@ async function resolved(
   args: Args,
   context: CommandContext,
 ): Promise<Resolved> {
-  const [text] = args.arguments
-  if (text !== undefined) return needNamed(text, store, context)
   const from = textOption(args, 'from')
-  if (from !== undefined) return { ...(await store.resolve(from)), message: null }
-  const { newest } = await newestHere(store, context)
-  if (newest === null) throw new UsageError('show needs an id here', 'skein ls --all lists them')
-  return { ...newest, message: null }
+  const [text] = args.arguments
+  if (text === undefined && from !== undefined) return { ...(await store.resolve(from)), message: null }
+  const found = await namedOrNewest(text, store, context)
+  if (found === null) throw new UsageError('show needs an id here', 'skein ls --all lists them')
+  return found
 }
 
 /** The depth of the message at which to start. */

@@ -1,6 +1,7 @@
 import type { ListedConversation } from '../../core/listing.ts'
-import type { BranchInConversation, Lister } from '../../core/ports.ts'
+import type { BranchInConversation, ConversationReader, Lister, Resolved } from '../../core/ports.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
+import { needNamed } from './find-named.ts'
 import { projectDirectories, type Workplace } from './scope.ts'
 
 /** What `skein` without arguments continues. */
@@ -35,4 +36,16 @@ export async function newestHere(
     after = page.next
   }
   return { newest: null, expired }
+}
+
+/** The named conversation, branch or message; without a name, what `skein` without arguments continues, or
+ *  null. */
+export async function namedOrNewest(
+  name: string | undefined,
+  store: ConversationReader & Lister,
+  context: CommandContext,
+): Promise<Resolved | null> {
+  if (name !== undefined) return needNamed(name, store, context)
+  const { newest } = await newestHere(store, context)
+  return newest && { ...newest, message: null }
 }

@@ -10,8 +10,7 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { gistOf, mainArgument, outputText } from '../output/gist.ts'
 import { formatBytes, plural } from '../output/number.ts'
 import { withStore } from '../store/with-store.ts'
-import { needNamed } from '../target/find-named.ts'
-import { newestHere } from '../target/newest-here.ts'
+import { namedOrNewest } from '../target/newest-here.ts'
 import {
   type ExportedConversation,
   type ExportedLine,
@@ -75,10 +74,8 @@ async function exportedTarget(
   args: Args,
   context: CommandContext,
 ): Promise<Resolved> {
-  const [text] = args.arguments
-  if (text !== undefined) return needNamed(text, store, context)
-  const { newest } = await newestHere(store, context)
-  if (newest !== null) return { ...newest, message: null }
+  const found = await namedOrNewest(args.arguments[0], store, context)
+  if (found !== null) return found
   throw new UsageError('export needs an id here', 'skein ls --all lists them. Everything: --all --native')
 }
 

@@ -2,7 +2,7 @@ import type { BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
 import { checkChoice, checkCount, checkName, checkTime } from '../../core/check.ts'
 import type * as conversations from '../../core/conversation.ts'
 import { type Holder, InvalidError } from '../../core/errors.ts'
-import type { ListEvents, NewEvent } from '../../core/event.ts'
+import { eventTypes, type ListEvents, type NewEvent } from '../../core/event.ts'
 import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import { checkJson, isPlainObject } from '../../core/json.ts'
 import type {
@@ -168,10 +168,7 @@ function checkPieceText(value: unknown, field: string): string {
   return value
 }
 
-export const checkEventType = f.wordFrom<NewEvent['type']>(
-  ...(['turn_started', 'turn_ended', 'tool_started', 'tool_ended', 'resume', 'permission', 'plan'] as const),
-  ...(['channel_edit', 'channel_delete', 'degraded', 'recovered'] as const),
-)
+export const checkEventType = f.wordFrom(...eventTypes)
 const eventFields = fields<NewEvent>({
   type: checkEventType,
   ...each(optional, { createdAt: checkTime, data: f.checkEventData }),
