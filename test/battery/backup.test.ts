@@ -72,8 +72,8 @@ it('backs up one moment of a busy store, with everything acknowledged before it,
   const haveBegun = () => talkers.every(talker => talker.said() >= 50)
   await vi.waitUntil(haveBegun, { interval: 5, timeout: 30_000 })
   const loops = size({ gate: 5, full: 50 })
-  let [most, steps] = [0, 0]
-  for (let n = 0; n < loops; n++) {
+  let [most, steps, done] = [0, 0, 0]
+  for (let n = 0; done < loops; n++) {
     const before = talkers.map(talker => talker.said())
     const began = performance.now()
     const to = join(place.path, `copy-${n}.db`)
@@ -81,18 +81,16 @@ it('backs up one moment of a busy store, with everything acknowledged before it,
     let reached = 0
     await backupFile(file, to, {
       pagesPerStep: 20,
-      onProgress: done => {
-        expect(done, 'a writer does not restart the copy').toBeGreaterThanOrEqual(reached)
-        reached = done
+      onProgress: pages => {
+        expect(pages, 'a writer does not restart the copy').toBeGreaterThanOrEqual(reached)
+        reached = pages
         steps++
       },
     })
     most = Math.max(most, performance.now() - began)
     const after = talkers.map(talker => talker.said())
-    expect(
-      after.some((count, i) => count > before[i]!),
-      'a writer was active during the backup',
-    ).toBe(true)
+    // A backup counts if a writer was active during it. On a busy machine a short one can end before that.
+    if (after.some((count, i) => count > before[i]!)) done++
     expect(statSync(to).mode & 0o777).toBe(0o600)
     await using copy = await openSqliteStore(to)
     for (const [i, { branch }] of talkers.entries()) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { titleFrom } from '../../src/core/title.ts'
+import { processorTimer } from '../support/processor-time.ts'
 
 const graphemes = (text: string) =>
   [...new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)].length
@@ -55,9 +56,9 @@ describe('titleFrom', () => {
   })
 
   it('is fast on megabytes and never longer than the limit', () => {
-    const began = performance.now()
+    const took = processorTimer()
     const title = titleFrom('wörd '.repeat(2_000_000))!
     expect(graphemes(title)).toBeLessThanOrEqual(60)
-    expect(performance.now() - began).toBeLessThan(1_000)
+    expect(took()).toBeLessThan(1_000)
   })
 })

@@ -10,6 +10,7 @@ import {
   type Tree,
   walkForest,
 } from '../../src/core/tree.ts'
+import { processorTimer } from '../support/processor-time.ts'
 
 interface Node {
   readonly id: string
@@ -175,7 +176,7 @@ describe('the functions on trees', () => {
     ['levels', deep, many, 1],
     ['siblings', wide, 2, many - 1],
   ] as const)('handle 100,000 %s in reasonable time', (_, nodes, pathLength, children) => {
-    const began = performance.now()
+    const took = processorTimer()
     const forest = byActivity(buildForest(nodes))
     expect(forest).toHaveLength(1)
     expect(forest[0]!.children).toHaveLength(children)
@@ -185,6 +186,6 @@ describe('the functions on trees', () => {
     expect(pathTo(nodes, `m${many - 1}`)).toHaveLength(pathLength)
     expect(subtreeOf(nodes, 'm0')).toHaveLength(many)
     expect(childrenOf(nodes, 'm0')).toHaveLength(children)
-    expect(performance.now() - began).toBeLessThan(5_000)
+    expect(took()).toBeLessThan(5_000)
   })
 })

@@ -127,7 +127,7 @@ describe.each(engines)('kill -9 of a process that records on %s', engine => {
     // The process is surely dead, so its lease does not have to expire.
     const began = performance.now()
     const turn = await beginTurn(store, branch, { words: [{ role: 'user', content: 'Continue.' }] })
-    expect(performance.now() - began).toBeLessThan(5_000)
+    expect(performance.now() - began).toBeLessThan(20_000)
     expect(turn.forked).toBe(false)
     await turn.add([{ role: 'assistant', content: 'Here I am.' }])
     expect(await turn.end('complete')).toMatchObject({ saved: true })

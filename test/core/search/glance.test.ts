@@ -4,6 +4,7 @@ import { isSimple, mayOccur } from '../../../src/core/search/glance.ts'
 import { findTerm } from '../../../src/core/search/match.ts'
 import { parseQuery, type Term } from '../../../src/core/search/query.ts'
 import { tokenize } from '../../../src/core/search/tokenize.ts'
+import { processorTimer } from '../../support/processor-time.ts'
 
 const pieces = [
   'foo',
@@ -76,8 +77,8 @@ describe('mayOccur', () => {
   })
   it('is fast for a hostile phrase in a hostile text', () => {
     const phrase = termOf(`"${'a '.repeat(127)}b"`)
-    const start = performance.now()
+    const took = processorTimer()
     expect(mayOccur('a '.repeat(128_000), phrase)).toBe(false)
-    expect(performance.now() - start).toBeLessThan(5_000)
+    expect(took()).toBeLessThan(5_000)
   })
 })

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { findTerm, matches } from '../../../src/core/search/match.ts'
 import { parseQuery } from '../../../src/core/search/query.ts'
 import { tokenize } from '../../../src/core/search/tokenize.ts'
+import { processorTimer } from '../../support/processor-time.ts'
 
 const parse = (query: string) => parseQuery(query, new Date(0))
 const finds = (query: string, ...texts: string[]) => matches(texts, parse(query))
@@ -123,8 +124,8 @@ describe('hits', () => {
   })
   it('do not overlap for a prefix', () => expect(hits('fo*', 'fooForm fob')).toEqual(['foo', 'Form', 'fob']))
   it('are found in time for a hostile phrase in a hostile text', () => {
-    const started = performance.now()
+    const took = processorTimer()
     expect(hits(`"${'a '.repeat(127)}b"`, `${'a '.repeat(100_000)}b a`)).toHaveLength(1)
-    expect(performance.now() - started).toBeLessThan(20_000)
+    expect(took()).toBeLessThan(20_000)
   })
 })
