@@ -7,7 +7,6 @@ import type { WireLine } from '../wire/wire-line.ts'
 import { createAgentLineHandler } from './agent-lines.ts'
 import { createAgentRequestIds } from './agent-request-ids.ts'
 import { createClientLineHandler } from './client-lines.ts'
-import { inOrder } from './in-order.ts'
 import { createPermissionLog } from './permission-log.ts'
 import { createPendingReplies, type ProxyContext, type ProxyStore } from './proxy-context.ts'
 import { createProxySessions } from './proxy-sessions.ts'
@@ -135,4 +134,46 @@ export function startProxy(options: ProxyOptions): AcpProxy {
 
   slot.launch()
   return { done: done.promise, close: () => void leave() }
+}
+
+/** Handles items one after the other. An item is handled synchronously if nothing is ahead of it, so that the
+ *  lines of a process are handled before its end is reported; a queue of promises (createSerialQueue) would
+ *  delay each one. A failure is reported, and does not stop the queue. */
+export function inOrder<T>(
+  handle: (thing: T) => void | Promise<void>,
+  onFailure: (error: unknown) => void,
+): (thing: T) => void {
+  const waiting: T[] = []
+  let busy = false
+
+  /** The rest of the work on an item, if it is not done yet. */
+  function begin(thing: T): void | Promise<void> {
+    try {
+      return handle(thing)
+    } catch (error) {
+      onFailure(error)
+    }
+  }
+
+  async function drain(first: Promise<void>): Promise<void> {
+    busy = true
+    for (let under: void | Promise<void> = first; ; under = begin(waiting.shift()!)) {
+      try {
+        await under
+      } catch (error) {
+        onFailure(error)
+      }
+      if (waiting.length === 0) break
+    }
+    busy = false
+  }
+
+  return thing => {
+    if (busy) {
+      waiting.push(thing)
+      return
+    }
+    const under = begin(thing)
+    if (under) void drain(under)
+  }
 }
