@@ -1,7 +1,7 @@
 import { isCall, isResult } from '../context/view/pairs.ts'
 import type { ToolCallBlock } from '../core/block.ts'
 import type { Message } from '../core/message.ts'
-import { collectPages } from '../core/pages.ts'
+import { itemsOf } from '../core/pages.ts'
 import type { MessageReader } from '../core/ports.ts'
 import type { UnansweredCalls } from './run-steps.ts'
 import type { Tools } from './tools/tool.ts'
@@ -62,9 +62,11 @@ async function startedCalls(
   asked: Message,
   reader: Pick<MessageReader, 'listEvents'> | null,
 ): Promise<ReadonlySet<string>> {
-  const listing = { types: ['tool_started'] } as const
-  const events = reader
-    ? await collectPages(page => reader.listEvents(asked.conversationId, { ...listing, ...page }))
-    : []
-  return new Set(events.filter(({ data }) => data.message === asked.id).map(({ data }) => String(data.call)))
+  const started = new Set<string>()
+  if (!reader) return started
+  const events = itemsOf(page =>
+    reader.listEvents(asked.conversationId, { types: ['tool_started'], order: 'descending', ...page }),
+  )
+  for await (const { data } of events) if (data.message === asked.id) started.add(String(data.call))
+  return started
 }

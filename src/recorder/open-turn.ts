@@ -3,7 +3,7 @@ import { BusyError, ConflictError } from '../core/errors.ts'
 import { sha256Hex } from '../core/hash.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { NewMessage } from '../core/message.ts'
-import { collectPages } from '../core/pages.ts'
+import { itemsOf } from '../core/pages.ts'
 import type { Appended } from '../core/ports.ts'
 import type { Turn, TurnStatus, TurnStep } from '../core/turn.ts'
 import { isSame } from '../system/holder.ts'
@@ -212,8 +212,9 @@ async function currentHead({ store, ref }: TurnRequest): Promise<MessageId | nul
 }
 
 async function openTurnOfBranch({ store, ref }: TurnRequest): Promise<Turn | undefined> {
-  const open = await collectPages(page => store.listTurns(ref.conversationId, { status: 'open', ...page }))
-  return open.find(turn => turn.branch === ref.name)
+  const open = itemsOf(page => store.listTurns(ref.conversationId, { status: 'open', ...page }))
+  for await (const turn of open) if (turn.branch === ref.name) return turn
+  return undefined
 }
 
 /** The head to fork at if a turn is open: the message before that turn, because it is incomplete. */

@@ -3,11 +3,11 @@ import { continuationPrompt } from '../../agent/run-turn.ts'
 import { asBlocks } from '../../core/block.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { InvalidError, ModelError } from '../../core/errors.ts'
-import type { MessageId } from '../../core/ids.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { contentOf, type NewMessage, textOf } from '../../core/message.ts'
 import type { Finish } from '../../core/model.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 import type { TurnRecording } from '../../recorder/recording.ts'
 import type { MemoryReport } from '../memory/memory-report.ts'
@@ -210,11 +210,20 @@ export async function retryPrompt(
   const { head } = await store.getBranch(branch)
   if (head === null) throw new InvalidError('conversation', 'there is nothing to resume: nothing was said')
   const [last] = await store.getMessages([head])
-  const turns = await collectPages(page => store.listTurns(branch.conversationId, page))
-  const turn = turns.find(({ first }) => first === last!.turn)
   // The turn may have been completed on another branch: this one ends with the question.
   if (last!.role === 'user') return { content: { content: contentOf(last!) }, follows: last!.parentId }
-  if (turn?.status === 'complete')
+  if (last!.turn !== null && (await isComplete(store, branch.conversationId, last!.turn)))
     throw new InvalidError('conversation', 'there is nothing to resume: its last turn has come to its end')
   return { content: { content: continuationPrompt }, follows: head }
+}
+
+async function isComplete(
+  store: Pick<MessageReader, 'listTurns'>,
+  id: ConversationId,
+  first: number,
+): Promise<boolean> {
+  for await (const turn of itemsOf(page => store.listTurns(id, { order: 'descending', ...page }))) {
+    if (turn.first === first) return turn.status === 'complete'
+  }
+  return false
 }

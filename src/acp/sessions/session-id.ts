@@ -1,7 +1,7 @@
 import type { Branch } from '../../core/branch.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import { conversationId } from '../../core/ids.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { BranchInConversation, ConversationReader } from '../../core/ports.ts'
 
 /** The prefix of a session id in the key of its branch. */
@@ -38,10 +38,10 @@ async function byConversation(
   const active = await store.getBranch({ conversationId: id, name: activeBranch })
   if (ownIdOf(active) === null) return { conversation, branch: active }
   // A branch with its own id is another session: activating it must not move this one.
-  const other = (await collectPages(page => store.listBranches(id, page))).find(
-    branch => ownIdOf(branch) === null,
-  )
-  return { conversation, branch: other ? await store.getBranch(other) : active }
+  for await (const branch of itemsOf(page => store.listBranches(id, page))) {
+    if (ownIdOf(branch) === null) return { conversation, branch: await store.getBranch(branch) }
+  }
+  return { conversation, branch: active }
 }
 
 function ownIdOf({ key }: Pick<Branch, 'key'>): string | null {

@@ -3,7 +3,6 @@ import { type Block, isKnown, isMedia } from '../../core/block.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type Message, type Role, textOf } from '../../core/message.ts'
-import { collectPages } from '../../core/pages.ts'
 import type { Resolved } from '../../core/ports.ts'
 import { titleFrom } from '../../core/title.ts'
 import type { RecallStore } from './recall-digest.ts'
@@ -76,6 +75,9 @@ interface End {
   readonly name: string
 }
 
+/** Most branches to look for a message on. */
+const mostBranches = 10
+
 async function endOf(store: RecallStore, { conversation, branch, message }: Resolved): Promise<End | null> {
   const nameOf = (name: string) =>
     name === conversation.activeBranch ? conversation.id : `${conversation.id}:${name}`
@@ -86,11 +88,10 @@ async function endOf(store: RecallStore, { conversation, branch, message }: Reso
   }
   const wanted = await one(store, message)
   const around = Math.max(0, wanted.depth - before)
-  const branches = await collectPages(page => store.listBranches(conversation.id, page))
   // The active branch is the most likely one. A message on no branch is the end of its own path.
-  for (const { head, name } of branches
-    .toSorted((a, b) => Number(b.active) - Number(a.active))
-    .slice(0, 10)) {
+  const active = await store.getBranch({ conversationId: conversation.id, name: conversation.activeBranch })
+  const { items } = await store.listBranches(conversation.id, { limit: mostBranches })
+  for (const { head, name } of [active, ...items.filter(one => !one.active)]) {
     if (head === null) continue
     const last = await one(store, head)
     if (await isOnPath(store, wanted, last)) return { last, around, name: nameOf(name) }
