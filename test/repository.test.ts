@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { slowest } from '../scripts/check/tests.ts'
+import { filesToRepeat, slowest } from '../scripts/check/tests.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -148,6 +148,7 @@ describe('the gate', () => {
   it('names its slowest test files, the slowest first', () => {
     const file = (name: string, ms: number) => ({
       name: join(root, name),
+      status: 'passed',
       startTime: 1_000,
       endTime: 1_000 + ms,
       assertionResults: [],
@@ -157,5 +158,21 @@ describe('the gate', () => {
       'check:   90.0 s  test/b.test.ts',
     ])
     expect(slowest([], 10)).toEqual([])
+  })
+
+  it('runs one or two files with failed tests again, but not many, and not a file that cannot be loaded', () => {
+    const file = (name: string, ...statuses: readonly string[]) => ({
+      name: join(root, name),
+      status: statuses.includes('failed') || statuses.length === 0 ? 'failed' : 'passed',
+      startTime: 0,
+      endTime: 1,
+      assertionResults: statuses.map(status => ({ status, fullName: 'a test' })),
+    })
+    const good = file('test/good.test.ts', 'passed')
+    const [a, b, c] = ['a', 'b', 'c'].map(name => file(`test/${name}.test.ts`, 'passed', 'failed'))
+    expect(filesToRepeat({ testResults: [good, a!, b!] })).toEqual(['test/a.test.ts', 'test/b.test.ts'])
+    expect(filesToRepeat({ testResults: [a!, b!, c!] })).toEqual([])
+    expect(filesToRepeat({ testResults: [good, a!, file('test/broken.test.ts')] })).toEqual([])
+    expect(filesToRepeat({ testResults: [good] })).toEqual([])
   })
 })

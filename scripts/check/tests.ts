@@ -14,32 +14,72 @@ interface Report {
 /** One test file; times in milliseconds. */
 interface FileReport {
   readonly name: string
+  readonly status: string
   readonly startTime: number
   readonly endTime: number
   readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[]
 }
 
-/** All tests, counted individually. A run that fails without a failed test, for example by an unhandled
- *  rejection, counts as one failure. */
+/** All tests, counted individually. Files with a failed test are run once more, alone: a machine that stalls
+ *  is not a fault of the product. What passes only then is named at the end, because it is a fault of the
+ *  test. A run that fails without a failed test, for example by an unhandled rejection, counts as one
+ *  failure. */
 export const tests: Step = {
   name: 'tests',
   async run(place) {
-    const report = join(place, 'report.json')
-    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-    try {
-      await run('vitest', ['run', '--allowOnly=false', ...reporters], { output: 'shown' })
-      return countOf(report)
-    } catch (error) {
-      if (!(error instanceof CommandError)) throw error
+    const path = join(place, 'report.json')
+    const error = await runTests(path, [])
+    const report = readReport(path)
+    if (!error) return countOf(report)
+    const again = report ? filesToRepeat(report) : []
+    const second = join(place, 'again.json')
+    if (again.length === 0 || (await runTests(second, ['--maxWorkers=1', ...again]))) {
       const count = countOf(report)
       throw new StepError(error.message, { ...count, failed: Math.max(1, count.failed) })
     }
+    const { passed, failed, skipped, notes = [] } = countOf(report)
+    return { passed: passed + failed, failed: 0, skipped, notes: [...notes, ...unstable(report!)] }
   },
 }
 
-function countOf(path: string): Count {
-  if (!existsSync(path)) return { passed: 0, failed: 0, skipped: 0 }
-  const report = JSON.parse(readFileSync(path, 'utf8')) as Report
+/** Runs test files, or all, and writes a report. Returns the failure. */
+async function runTests(report: string, args: readonly string[]): Promise<CommandError | null> {
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  try {
+    await run('vitest', ['run', '--allowOnly=false', ...reporters, ...args], { output: 'shown' })
+    return null
+  } catch (error) {
+    if (error instanceof CommandError) return error
+    throw error
+  }
+}
+
+/** Most files that are run again. More than these have a cause in common. */
+const mostRepeated = 2
+
+/** The files to run again. None if a file failed as a whole, or if many failed. */
+export function filesToRepeat({ testResults }: Pick<Report, 'testResults'>): readonly string[] {
+  const failed = testResults.filter(({ status }) => status === 'failed')
+  const hasTests = failed.every(({ assertionResults }) =>
+    assertionResults.some(({ status }) => status === 'failed'),
+  )
+  return hasTests && failed.length <= mostRepeated ? failed.map(({ name }) => relative(root, name)) : []
+}
+
+/** Lines that name the tests which failed at first. */
+function unstable({ testResults }: Report): readonly string[] {
+  return testResults
+    .flatMap(file => file.assertionResults)
+    .filter(({ status }) => status === 'failed')
+    .map(({ fullName }) => `check: UNSTABLE, passed when run again: ${fullName.trim()}`)
+}
+
+function readReport(path: string): Report | null {
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Report) : null
+}
+
+function countOf(report: Report | null): Count {
+  if (!report) return { passed: 0, failed: 0, skipped: 0 }
   const all = report.testResults.flatMap(file => file.assertionResults)
   // A tool may be missing on this machine: the skipped tests are listed by name.
   for (const { status, fullName } of all) {
