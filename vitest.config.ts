@@ -9,7 +9,8 @@ export default defineConfig({
     pool: 'forks',
     // Here and not in the linter, which takes every call of our own `fit` for a focused test.
     allowOnly: false,
-    maxWorkers: Math.max(2, availableParallelism()),
+    // One more than cores: many tests wait for a process, a lease or a timeout.
+    maxWorkers: Math.max(2, availableParallelism()) + 1,
     // Two cores are shared with PostgreSQL: a slow moment is not a failure, a hang still is one.
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -13,6 +13,8 @@ export interface Contender {
   append(id: string, head: string | null, turn: WorkTurn): string | Promise<string>
   /** Reads the whole conversation as values and returns the number of messages. */
   load(id: string, head: string): number | Promise<number>
+  /** Reads the newest 40 messages as values and returns their number. */
+  tail(id: string, head: string): number | Promise<number>
   /** Reads the newest 20 conversations and returns their number. */
   list(): number | Promise<number>
   fork(id: string, at: string, name: string): void | Promise<void>

@@ -29,6 +29,7 @@ function contender(store: Store, db: BetterSqlite3.Database | null): Contender {
       return (await store.append(main(id), head as MessageId | null, messages, { turn })).head
     },
     load: async (_, head) => (await pathOf(store, head as MessageId)).length,
+    tail: async (_, head) => (await store.tail(head as MessageId, { messages: 40 })).messages.length,
     list: async () => (await store.listConversations()).items.length,
     fork: async (id, at, name) => {
       await store.createBranch(id as ConversationId, at as MessageId, { name })

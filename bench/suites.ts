@@ -6,6 +6,7 @@ import { cliSuite } from './rows/cli.ts'
 import { contextSuite } from './rows/context.ts'
 import { fitSuite } from './rows/fit.ts'
 import { forkSuite } from './rows/fork.ts'
+import { growthSuite } from './rows/growth.ts'
 import { listSuite } from './rows/list.ts'
 import { loadSuite } from './rows/load.ts'
 import { partsSuite } from './rows/parts.ts'
@@ -29,6 +30,7 @@ export const suites: readonly Suite[] = [
   writersSuite,
   postgresSuite,
   peersSuite,
+  growthSuite,
   partsSuite,
   contextSuite,
   fitSuite,

@@ -53,6 +53,11 @@ export async function openLangGraph(file: string): Promise<Contender> {
       const found = await saver.getTuple(place(id))
       return found?.checkpoint.channel_values.messages.length ?? 0
     },
+    // The saver reads a state as a whole.
+    tail: async id => {
+      const found = await saver.getTuple(place(id))
+      return found?.checkpoint.channel_values.messages.slice(-40).length ?? 0
+    },
     list: () => refuse('list threads'),
     fork: () => refuse('fork'),
     close: () => saver.db.close(),

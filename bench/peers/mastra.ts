@@ -50,6 +50,13 @@ export async function openMastra(file: string): Promise<Contender> {
       return 'the newest'
     },
     load: async id => (await memory.listMessages({ threadId: id, perPage: false })).messages.length,
+    tail: async id =>
+      (
+        await memory.listMessages({
+          ...{ threadId: id, perPage: 40, page: 0 },
+          orderBy: { field: 'createdAt', direction: 'DESC' },
+        })
+      ).messages.length,
     list: async () =>
       (await memory.listThreads({ perPage: 20, orderBy: { field: 'updatedAt', direction: 'DESC' } })).threads
         .length,
