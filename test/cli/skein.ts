@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { strangeEnvironment } from '../support/place.ts'
-
-const bin = join(import.meta.dirname, '../../src/cli/bin.ts')
+import { builtCommand } from './built-command.ts'
 
 export interface Ended {
   readonly stdout: string
@@ -45,7 +44,7 @@ export function home(): Home {
 
 /** The command line that starts the command, also in a pseudo-terminal. */
 export function commandLine(args: readonly string[]): readonly [file: string, args: readonly string[]] {
-  return [process.execPath, [bin, ...args]]
+  return [process.execPath, [builtCommand(), ...args]]
 }
 
 function run(args: readonly string[], { input = '', cwd, env }: RunOptions): Promise<Ended> {

@@ -29,8 +29,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const isOurs = (name: string) => name in strange || name.startsWith('SKEIN_BATTERY')
   for (const name of Object.keys(process.env)) if (!isOurs(name)) delete process.env[name]
   // The tests start hundreds of processes of ours; with compiled modules at hand each takes a third of the
-  // time.
-  Object.assign(process.env, strange, { NODE_COMPILE_CACHE: join(place, 'compiled') })
+  // time. `test/cli/built-command.ts` builds the command into its folder when a test needs it.
+  Object.assign(process.env, strange, {
+    NODE_COMPILE_CACHE: join(place, 'compiled'),
+    SKEIN_TEST_COMMAND: join(place, 'command'),
+  })
   project.provide('postgresSocket', socket)
   return async () => {
     teller[Symbol.dispose]()

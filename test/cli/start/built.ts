@@ -1,19 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { bundleCommand } from '../../../scripts/build/bundle.ts'
+import { dirname, join } from 'node:path'
 import { strangeEnvironment } from '../../support/place.ts'
-
-const root = join(import.meta.dirname, '../../..')
+import { buildCommand } from '../built-command.ts'
 
 /** The output of one run of the command, and what it loaded. */
 export interface Run {
@@ -38,18 +28,13 @@ export interface Built {
   [Symbol.dispose](): void
 }
 
-/** Bundles and compiles the command, in the layout of the package: `<place>/dist/cli`. */
+/** Builds the command. */
 export async function build(): Promise<Built> {
   const place = mkdtempSync(join(tmpdir(), 'skein-built-'))
-  const folder = join(place, 'dist/cli')
   const cwd = join(place, 'work')
   mkdirSync(cwd)
-  copyFileSync(join(root, 'package.json'), join(place, 'package.json'))
-  symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
-  await bundleCommand(folder)
-  const [entry, main] = [join(folder, 'skein.cjs'), join(folder, 'main.cjs')]
-  const compiled = spawnSync(process.execPath, [join(root, 'scripts/build/compile.ts'), main])
-  if (compiled.status !== 0) throw new Error(String(compiled.stderr))
+  const entry = await buildCommand(place)
+  const main = join(dirname(entry), 'main.cjs')
   // The Node settings of these tests would load further files.
   const { NODE_OPTIONS: _, NODE_COMPILE_CACHE: __, ...args } = process.env
   const env = { ...strangeEnvironment(place, args), LANG: 'C.UTF-8' }

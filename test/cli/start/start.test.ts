@@ -15,8 +15,9 @@ import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compiledPaths } from '../../../src/cli/start/compiled.ts'
 import { openStore } from '../../../src/stores/open.ts'
-import { commandLine } from '../skein.ts'
 import { type Built, build, type Run } from './built.ts'
+
+const bin = join(import.meta.dirname, '../../../src/cli/bin.ts')
 
 let built: Built
 let conversation: string
@@ -41,9 +42,8 @@ const looks = () =>
 describe('the built ls, show and search', () => {
   it('print the same as from source', () => {
     for (const words of looks()) {
-      const [file, args] = commandLine(words)
       const env = { ...built.env, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
-      const source = spawnSync(file, args, { cwd: built.cwd, env, encoding: 'utf8' })
+      const source = spawnSync(process.execPath, [bin, ...words], { cwd: built.cwd, env, encoding: 'utf8' })
       const { stdout, stderr, code } = built.run(words)
       expect({ stdout, stderr, code }).toEqual({ stdout: source.stdout, stderr: '', code: 0 })
       expect(stdout).toMatch(/bridge/)
