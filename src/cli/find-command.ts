@@ -106,6 +106,11 @@ function namesOf({ name, aliases = [] }: Command): readonly string[] {
   return [name, ...aliases]
 }
 
+/** The commands whose hints have to name the store. The others do not use it, or name it themselves. */
+export const storeCommands: ReadonlySet<string> = new Set(
+  commands.map(({ name }) => name).filter(name => !['config', 'completion', 'copy', 'init'].includes(name)),
+)
+
 function byName(name: string): Command | undefined {
   return commands.find(command => namesOf(command).includes(name))
 }

@@ -13,12 +13,18 @@ import type { Store } from '../core/ports.ts'
 import { version } from '../system/version.ts'
 import { hasOption, textOption } from './command-line/command.ts'
 import type { CommandContext } from './command-line/command-context.ts'
-import { printErrorReport, type ReportOptions, reportError } from './command-line/error-report.ts'
+import {
+  errorReport,
+  printErrorReport,
+  type ReportOptions,
+  reportError,
+} from './command-line/error-report.ts'
 import { exitCode } from './command-line/exit-code.ts'
 import { parseArgs } from './command-line/parse-args.ts'
 import { UsageError } from './command-line/usage-error.ts'
-import { findCommand } from './find-command.ts'
+import { findCommand, storeCommands } from './find-command.ts'
 import { isTerminalAt, type Output, openOutput } from './output/output.ts'
+import { hintForStore } from './store/skein-command.ts'
 import { findStore, type StoreLocation } from './store/store-location.ts'
 
 /** Runs the command line of this process. Sets the exit code; never throws. */
@@ -105,9 +111,11 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     return isLost ? exitCode.ok : code
   } catch (error) {
     const store = await opening?.catch(() => undefined)
-    if (!store) throw error
-    const { explainError: explain } = await import('./target/explain-error.ts')
-    return printErrorReport(await explain(error, args.arguments, store, context), error, context.err, how)
+    const problem = store
+      ? await (await import('./target/explain-error.ts')).explainError(error, args.arguments, store, context)
+      : errorReport(error)
+    const hint = hintForStore(problem.hint, storeCommands, context)
+    return printErrorReport({ ...problem, hint }, error, context.err, how)
   } finally {
     process.removeListener('SIGTERM', end)
     const store = await opening?.catch(() => undefined)

@@ -8,6 +8,7 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { plural } from '../output/number.ts'
 import { uniqueShortId } from '../output/short-id.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { checkOwnership } from '../target/choose-conversation.ts'
 import { findNamed } from '../target/find-named.ts'
@@ -59,7 +60,9 @@ async function copyForeign(
     const { style } = context.err
     const short = style.id(await uniqueShortId(store, conversation.id))
     const what = `${plural(conversation.messages, 'message')} of ${style.safe(owner)}`
-    context.err.line(`copied ${what} into a new conversation. Continue: skein -c ${short} "…"`)
+    context.err.line(
+      `copied ${what} into a new conversation. Continue: ${skeinCommand(context)} -c ${short} "…"`,
+    )
   }
   return exitCode.ok
 }
@@ -91,6 +94,6 @@ async function tell(
   const byName = await findNamed(branch.name, store, context)
   const isPlain = byName?.conversation.id === branch.conversationId && byName.branch.name === branch.name
   const short = isPlain ? '' : `${await uniqueShortId(store, branch.conversationId)}:`
-  const goOn = `skein -c ${short}${style.branch(style.safe(branch.name))} "…"`
+  const goOn = `${skeinCommand(context)} -c ${short}${style.branch(style.safe(branch.name))} "…"`
   err.line(`forked at ${style.id(await uniqueShortId(store, at))}, nothing copied. Continue: ${goOn}`)
 }

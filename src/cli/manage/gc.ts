@@ -11,6 +11,7 @@ import { padEnd, padStart } from '../output/cut.ts'
 import { formatBytes, formatInteger, plural } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
 import { formatTime } from '../output/time.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { allConversations } from './all-conversations.ts'
 
@@ -104,12 +105,13 @@ function tellSweep(context: CommandContext, { receipt, amounts, kept }: Swept): 
   const { err } = context
   const { dot, note } = err.style.symbols
   const { dryRun, trashed, purged, clockJumped } = receipt
+  const skein = skeinCommand(context)
   if (clockJumped) {
     const from = formatTime(clockJumped.from)
     err.line(
       `${err.style.note(note)} the clock has moved by more than a day since ${from}, so nothing was removed`,
     )
-    err.line(dryRun ? 'nothing was changed' : 'nothing was changed. If the clock is right: skein gc')
+    err.line(dryRun ? 'nothing was changed' : `nothing was changed. If the clock is right: ${skein} gc`)
     return
   }
   const lines = [
@@ -130,9 +132,9 @@ function tellSweep(context: CommandContext, { receipt, amounts, kept }: Swept): 
   if (kept.length > 0) err.line(keptLine(kept, dryRun ? 'would keep' : 'kept', width))
   if (lines.length === 0) err.line('nothing has expired, and nothing in the trash is old enough')
   if (!dryRun) {
-    if (trashed.length > 0) err.line('back from the trash: skein restore <id>')
+    if (trashed.length > 0) err.line(`back from the trash: ${skein} restore <id>`)
   } else if (lines.length > 0) {
-    err.line(`nothing was changed. Do it: skein gc ${dot} name them: skein gc --dry-run --json`)
+    err.line(`nothing was changed. Do it: ${skein} gc ${dot} name them: ${skein} gc --dry-run --json`)
   }
 }
 

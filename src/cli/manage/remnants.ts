@@ -7,6 +7,7 @@ import type { CommandContext } from '../command-line/command-context.ts'
 import { plural } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
 import { tildify } from '../output/tildify.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 
 /** Where removed words may remain after all that a command can do about it. */
 export interface Remnants {
@@ -47,10 +48,11 @@ export function tellRemnants({ places, inputs }: Remnants, context: CommandConte
       `words may remain in ${tildify(inputHistoryFile(context.env), context.env)}, which cannot be written`,
     )
   else if (inputs > 0) err.line(`removed ${plural(inputs, 'line')} from the input history`)
+  const compact = `${skeinCommand(context)} gc --compact`
   const isServer = places.includes('dead_rows')
-  if (isServer) note('PostgreSQL keeps old row versions until a VACUUM. Do it now: skein gc --compact')
+  if (isServer) note(`PostgreSQL keeps old row versions until a VACUUM. Do it now: ${compact}`)
   else if (places.includes('file') || places.includes('log'))
-    note('another process uses the store: words may remain in its files. Later: skein gc --compact')
+    note(`another process uses the store: words may remain in its files. Later: ${compact}`)
   const copies = ['backups', 'exports', 'copies of other people and providers']
   if (places.includes('log') && isServer) copies.unshift("the server's write-ahead log")
   err.line(`copies may remain in: ${copies.join(', ')}`)

@@ -3,6 +3,7 @@ import { type CommandHandler, hasOption } from '../command-line/command.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { uniqueShortId } from '../output/short-id.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { checkOwnership } from '../target/choose-conversation.ts'
 import { findNamed } from '../target/find-named.ts'
@@ -38,7 +39,7 @@ export const resetCommand: CommandHandler = (args, context) => {
       context.err.line(
         archived === null
           ? `${name} was empty already`
-          : `${name} is empty now. Its messages are kept: skein show ${id}:${archived.name}`,
+          : `${name} is empty now. Its messages are kept: ${skeinCommand(context)} show ${id}:${archived.name}`,
       )
     }
     return exitCode.ok

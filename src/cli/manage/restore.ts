@@ -4,6 +4,7 @@ import type { CommandHandler } from '../command-line/command.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { plural } from '../output/number.ts'
 import { uniqueShortId } from '../output/short-id.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { needTrashed } from '../target/find-named.ts'
 
@@ -37,7 +38,10 @@ export const restoreCommand: CommandHandler = (args, context) => {
       const name = style.title(`"${style.safe(title ?? 'untitled').replace(/\s+/g, ' ')}"`)
       if (!wasTrashed) context.err.line(`${name} is not in the trash`)
       else {
-        const facts = [plural(messages, 'message'), `continue: ${style.id(`skein -c ${short}`)}`]
+        const facts = [
+          plural(messages, 'message'),
+          `continue: ${style.id(`${skeinCommand(context)} -c ${short}`)}`,
+        ]
         context.err.line([`restored ${name}`, ...facts].join(` ${style.symbols.dot} `))
       }
       for (const key of keysTaken) {

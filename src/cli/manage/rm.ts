@@ -14,6 +14,7 @@ import { noteLine } from '../output/print.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { formatDay } from '../output/time.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { type ConversationScope, conversationScope } from '../target/scope.ts'
 import { allConversations } from './all-conversations.ts'
@@ -168,7 +169,9 @@ async function tellFinal(
   const short = await Promise.all(ids.map(id => uniqueShortId(store, id)))
   const { err } = context
   err.line(noteLine('deleting messages is final: they do not go to the trash', err))
-  err.line(`  a conversation does, and can be restored: ${err.style.id(`skein rm ${short.join(' ')}`)}`)
+  err.line(
+    `  a conversation does, and can be restored: ${err.style.id(`${skeinCommand(context)} rm ${short.join(' ')}`)}`,
+  )
 }
 
 async function isConfirmed(question: string, yes: boolean, context: CommandContext): Promise<boolean> {
@@ -256,11 +259,13 @@ async function receipt(
   const { err } = context
   const { dot } = err.style.symbols
   const { conversations, messages, missing } = removal
+  const skein = skeinCommand(context)
   if (conversations.length > 0) {
     const ids = await Promise.all(conversations.slice(0, 10).map(({ id }) => uniqueShortId(store, id)))
     const until = formatDay(new Date(context.now() + trashGraceMs))
     const count = conversations.length === 1 ? '' : `${plural(conversations.length, 'conversation')} `
-    const way = conversations.length > 10 ? 'skein trash has the ids' : `skein rm --undo ${ids.join(' ')}`
+    const way =
+      conversations.length > 10 ? `${skein} trash has the ids` : `${skein} rm --undo ${ids.join(' ')}`
     err.line(`${count}in the trash until ${until} ${dot} undo: ${err.style.id(way)}`)
   }
   if (messages.length > 0) {
@@ -275,7 +280,7 @@ async function receipt(
   }
   sayMissing(missing, context)
   if (deleted.remains.some(place => place !== 'backups'))
-    err.line(noteLine('words may remain in the files of the store. Remove them: skein gc --compact', err))
+    err.line(noteLine(`words may remain in the files of the store. Remove them: ${skein} gc --compact`, err))
   if (conversations.length + messages.length + missing.length === 0) err.line(nothingFound(bulk!))
 }
 

@@ -6,6 +6,7 @@ import { formatInteger, plural } from '../output/number.ts'
 import { shortIds } from '../output/short-id.ts'
 import { tableLines } from '../output/table.ts'
 import { formatAge, formatDay } from '../output/time.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { allConversations } from './all-conversations.ts'
 
@@ -52,7 +53,7 @@ export const trashCommand: CommandHandler = (_given, context) => {
     for (const line of tableLines(rows, columns, out.width, options)) out.line(line)
     if (!context.quiet)
       err.line(
-        `${plural(newest.length, 'conversation')} in the trash ${err.style.symbols.dot} back: skein restore <id>`,
+        `${plural(newest.length, 'conversation')} in the trash ${err.style.symbols.dot} back: ${skeinCommand(context)} restore <id>`,
       )
     return exitCode.ok
   })

@@ -23,6 +23,7 @@ import { type TableColumn, tableLines } from '../output/table.ts'
 import { tildify } from '../output/tildify.ts'
 import { formatAge } from '../output/time.ts'
 import { wrap } from '../output/wrap.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { newestHere } from '../target/newest-here.ts'
 import { type ConversationScope, conversationScope } from '../target/scope.ts'
@@ -191,7 +192,7 @@ async function countLine(
   if (traces > 0) parts.push(`--traces: ${formatInteger(traces)}`)
   if (shown < here) parts.push(`-l ${more} for more`)
   if (here === 0 && matching !== '') parts.push(...(await otherWays(store, args, scope)))
-  else if (here === 0 && all === 0 && kind === '') parts.push('begin one: skein "…"')
+  else if (here === 0 && all === 0 && kind === '') parts.push(`begin one: ${skeinCommand(context)} "…"`)
   if (context.quiet) return
   const { faint, symbols } = context.err.style
   for (const line of wrap(parts.join(` ${symbols.bar} `), context.err.width)) context.err.line(faint(line))

@@ -12,6 +12,7 @@ import { noteLine, printJson, printLines, printNote, tsvField } from '../output/
 import { uniqueShortId } from '../output/short-id.ts'
 import { tildify } from '../output/tildify.ts'
 import { wrap } from '../output/wrap.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { conversationScope } from '../target/scope.ts'
 import { type HitGroup, hitKind, searchLines } from './search-lines.ts'
@@ -134,7 +135,7 @@ async function countLine(
   if (more) parts.push(`-l ${Math.min(mostHits, hits.length * 5)} for more`)
   if (elsewhere && (elsewhere.isMore || elsewhere.hits > hits.length))
     parts.push(`--all: ${countWords(elsewhere)}`)
-  parts.push(`read one: skein show ${await uniqueShortId(store, hits[0]!.message.id)}`)
+  parts.push(`read one: ${skeinCommand(context)} show ${await uniqueShortId(store, hits[0]!.message.id)}`)
   const { faint, symbols } = context.err.style
   if (context.quiet || context.json) return
   for (const line of wrap(parts.join(` ${symbols.bar} `), context.err.width)) context.err.line(faint(line))

@@ -24,6 +24,8 @@ export interface ShowOptions {
   readonly full: boolean
   /** The ids to print. */
   readonly short: (id: string) => string
+  /** The command to type for the same store: `skein`. */
+  readonly command: string
   /** Contains HOME, which is printed as `~`. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly now: number
@@ -194,7 +196,7 @@ function* partLines(shown: PathPart, look: ShowOptions): Generator<string> {
     const facts = [' (subagent)', plural(trace.messages, 'message')]
     const cost = trace.tokensUsed > 0 ? formatMoney(conversationCost(trace)) : ''
     if (cost !== '') facts.push(cost)
-    facts.push(`skein show ${look.short(trace.id)}`)
+    facts.push(`${look.command} show ${look.short(trace.id)}`)
     const tail = facts.join(` ${dot} `)
     return `  ${cut(style.safe(collapseSpaces(name)), Math.max(12, width - 2 - widthOf(tail)), dots)}${style.faint(tail)}`
   }

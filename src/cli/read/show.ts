@@ -18,6 +18,7 @@ import {
 } from '../output/print.ts'
 import { shortenId, shortIds, uniqueShortId } from '../output/short-id.ts'
 import { formatTime } from '../output/time.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { namedOrNewest } from '../target/newest-here.ts'
 import { showJson } from './show-json.ts'
@@ -41,7 +42,7 @@ export const showCommand: CommandHandler = (args, context) => {
     const all = shown.facts.pathMessages
     const rest =
       isNewest && all > newestShown
-        ? `the newest ${newestShown} of ${formatInteger(all)} messages ${context.out.style.symbols.bar} all: ${allCommand(args)}`
+        ? `the newest ${newestShown} of ${formatInteger(all)} messages ${context.out.style.symbols.bar} all: ${allCommand(args, context)}`
         : null
     if (context.json) await printAsJson(showJson(store, shown, parts, context.now()), args, context)
     else if (hasOption(args, 'path')) {
@@ -58,11 +59,11 @@ export const showCommand: CommandHandler = (args, context) => {
 }
 
 /** The command that shows every message, with the same flags. */
-function allCommand(args: Args): string {
+function allCommand(args: Args, context: CommandContext): string {
   const [id] = args.arguments
   const named = id === undefined ? [] : [/^[\w:@./-]+$/.test(id) ? id : JSON.stringify(id)]
   const flags = ['full', 'path'].filter(name => hasOption(args, name)).map(name => `--${name}`)
-  return ['skein show', ...named, '--all', ...flags].join(' ')
+  return [`${skeinCommand(context)} show`, ...named, '--all', ...flags].join(' ')
 }
 
 /** `--json=path` selects members, which needs the whole object at once. */
@@ -147,7 +148,15 @@ async function printPath(
   const others = new Map<string, string>([[id, await uniqueShortId(store, id)]])
   let messages: ReadonlyMap<string, string> = new Map()
   const short = (one: string) => others.get(one) ?? messages.get(one) ?? shortenId(one)
-  const look = { width, style, full: hasOption(args, 'full'), short, env: context.env, now: context.now() }
+  const look = {
+    width,
+    style,
+    full: hasOption(args, 'full'),
+    short,
+    command: skeinCommand(context),
+    env: context.env,
+    now: context.now(),
+  }
   const opensAt = hasOption(args, 'all') || hasOption(args, 'from') ? 'start' : 'end'
   await printPaged(context, lines(), opensAt)
 

@@ -10,6 +10,7 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { formatBytes, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
 import { formatDuration } from '../output/time.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { locate } from '../store/store-location.ts'
 
 /** `skein backup`: copies the store into a file while other processes write to it, and verifies the copy. */
@@ -60,7 +61,7 @@ async function check(unfinished: string, context: CommandContext): Promise<numbe
   const { findings, messages } = await copy.verify({ signal: context.signal })
   if (findings.damage > 0) {
     throw new CorruptError(
-      `the store is damaged, and so is its copy, which was not kept. See: skein verify. To copy it all the same: --no-verify`,
+      `the store is damaged, and so is its copy, which was not kept. See: ${skeinCommand(context)} verify. To copy it all the same: --no-verify`,
     )
   }
   return messages

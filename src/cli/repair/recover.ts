@@ -14,6 +14,7 @@ import { formatInteger, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
 import { shortenId, shortestIdLength } from '../output/short-id.ts'
 import { formatDuration } from '../output/time.ts'
+import { shellWord } from '../store/skein-command.ts'
 import { locate } from '../store/store-location.ts'
 
 /** The number of losses to print. `--json` prints all. */
@@ -114,6 +115,6 @@ function tell(
       context.err.line('  all of them: the same with --json')
   }
   context.err.line(
-    `${style.safe(damaged)} is as it was ${dot} look at the new one: skein --db ${style.safe(to)} ls`,
+    `${style.safe(damaged)} is as it was ${dot} look at the new one: skein --db ${style.safe(shellWord(to))} ls`,
   )
 }

@@ -11,6 +11,7 @@ import { formatInteger, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { formatDuration } from '../output/time.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { needIdOrTitle } from '../target/find-named.ts'
 
@@ -122,8 +123,8 @@ async function tellFindings(
   const { style } = context.out
   const { dot, ok, failed, note } = style.symbols
   const { messages, erased, conversations, damaged } = verified
-  const { target, kind } = context.location()
-  const recover = kind === 'given' ? `skein recover ${style.safe(target)}` : 'skein recover'
+  const skein = skeinCommand(context)
+  const recover = `${skein} recover`
   const erasedPart = erased > 0 ? ` ${dot} ${formatInteger(erased)} erased on purpose` : ''
   if (!context.quiet && store) {
     const what = `${plural(messages, 'message')} in ${plural(conversations, 'conversation')}`
@@ -143,7 +144,7 @@ async function tellFindings(
     await list('repairable', repairable)
   }
   if (odd > 0 && !context.quiet)
-    context.err.line(`${plural(odd, 'thing')} odd but lawful ${dot} skein verify --json has them`)
+    context.err.line(`${plural(odd, 'thing')} odd but lawful ${dot} ${skein} verify --json has them`)
 
   async function list(severity: Finding['severity'], total: number): Promise<void> {
     const listed = findings.filter(finding => finding.severity === severity).slice(0, mostListed)
@@ -157,7 +158,7 @@ async function tellFindings(
       )
     }
     if (total > listed.length)
-      context.out.line(`  and ${formatInteger(total - listed.length)} more: skein verify --json`)
+      context.out.line(`  and ${formatInteger(total - listed.length)} more: ${skein} verify --json`)
   }
 
   async function lineOf({ conversation, message, branch, seq, what }: Finding): Promise<string> {

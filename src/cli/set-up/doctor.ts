@@ -12,6 +12,7 @@ import { missingKey, presentKeys } from '../model/provider-keys.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatBytes, formatInteger, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { shownLocation } from '../store/store-location.ts'
 
 interface Check {
@@ -153,7 +154,7 @@ async function checkSample(store: Verifier, context: CommandContext): Promise<Ch
     return {
       name: 'verify',
       status: 'failed',
-      message: `${plural(findings.damage, 'message')} damaged among the newest ${formatInteger(checked)}. All of them: skein verify`,
+      message: `${plural(findings.damage, 'message')} damaged among the newest ${formatInteger(checked)}. All of them: ${skeinCommand(context)} verify`,
     }
   }
   const which =

@@ -13,6 +13,8 @@ export interface StoreLocation {
   readonly kind: 'given' | 'project' | 'user'
   /** The folder that contains `.skein/`, for a project's store. */
   readonly project: string | null
+  /** The value of `--db`, as typed. Absent without the option. */
+  readonly typed?: string
 }
 
 /** Finds the store: `--db`, SKEIN_DB, the nearest `.skein/conversations.db` above, the user's data folder. */
@@ -22,7 +24,8 @@ export function findStore(
   cwd: string,
 ): StoreLocation {
   // An empty variable counts as not set; an empty option is a mistake.
-  if (given !== undefined) return { ...locate(given, cwd, '--db'), kind: 'given', project: null }
+  if (given !== undefined)
+    return { ...locate(given, cwd, '--db'), kind: 'given', project: null, typed: given }
   if (env.SKEIN_DB) return { ...locate(env.SKEIN_DB, cwd, 'SKEIN_DB'), kind: 'given', project: null }
   for (let folder = cwd; ; folder = dirname(folder)) {
     const file = join(folder, '.skein', 'conversations.db')

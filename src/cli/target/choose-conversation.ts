@@ -17,6 +17,7 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { shortenId } from '../output/short-id.ts'
 import { tildify } from '../output/tildify.ts'
 import { formatAge } from '../output/time.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { type BranchStatus, readBranchStatus, readStatusAt, type StatusStore } from './branch-status.ts'
 import { findNamed } from './find-named.ts'
 import type { KeptSettings } from './kept-settings.ts'
@@ -259,7 +260,7 @@ function wanted({ cwd }: CommandContext): Pick<NewConversation, 'directory' | 'c
 
 function expiredNote({ id, title, expiresAt }: Conversation, context: CommandContext): string {
   const what = title === null ? shortenId(id) : `"${title}"`
-  return `${what} expired ${since(expiresAt!, context)}. Continue it: skein -c ${shortenId(id)}`
+  return `${what} expired ${since(expiresAt!, context)}. Continue it: ${skeinCommand(context)} -c ${shortenId(id)}`
 }
 
 function since(date: Date, context: CommandContext): string {

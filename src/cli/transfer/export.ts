@@ -9,6 +9,7 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { gistOf, mainArgument, outputText } from '../output/gist.ts'
 import { formatBytes, plural } from '../output/number.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { namedOrNewest } from '../target/newest-here.ts'
 import {
@@ -61,7 +62,7 @@ export const exportCommand: CommandHandler = async (args, context) => {
     if (exported.unreadable.length > 0 && !context.quiet) {
       const count = plural(exported.unreadable.length, 'message')
       context.err.line(
-        `! ${count} cannot be read and ${exported.unreadable.length === 1 ? 'is' : 'are'} left out. skein verify names them`,
+        `! ${count} cannot be read and ${exported.unreadable.length === 1 ? 'is' : 'are'} left out. ${skeinCommand(context)} verify names them`,
       )
     }
     return exitCode.ok

@@ -9,6 +9,7 @@ import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { formatInteger, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
 import { formatDuration } from '../output/time.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { writeNewFile } from './new-file.ts'
 import { type NativeSource, nativeSource } from './read-native.ts'
 import { printSomeNotes, tallyJson, transferText } from './transfer-text.ts'
@@ -75,7 +76,8 @@ async function importAll(
         if (total !== null) progress.show(Math.min(messages, total), total)
       },
     })
-    for (const missing of branches.missing()) note(sources.at(-1)!.name, missing.line, lookFor(missing))
+    for (const missing of branches.missing())
+      note(sources.at(-1)!.name, missing.line, lookFor(missing, context))
     bad.sort((a, b) => (a.file === b.file ? a.line - b.line : 0))
     return { tally, bad, badCount, notes, ms: performance.now() - began }
   } finally {
@@ -111,9 +113,10 @@ async function importAll(
   }
 }
 
-function lookFor({ conversation, branch }: MissingBranch): string {
+function lookFor({ conversation, branch }: MissingBranch, context: CommandContext): string {
+  const skein = skeinCommand(context)
   const id = String(conversation).slice(0, 8)
-  return `${id} came without its branch ${JSON.stringify(branch)}: skein tree ${id} shows what is there, skein fork continues it`
+  return `${id} came without its branch ${JSON.stringify(branch)}: ${skein} tree ${id} shows what is there, ${skein} fork continues it`
 }
 
 /** A record as a message names it. */

@@ -34,7 +34,7 @@ describe('the lines of show', () => {
     const ids = [...path.map(message => message.id as string), story.storm, story.trace]
     const known = shortIds(ids)
     const short = (id: string) => known.get(id) ?? id
-    const look = { width, style: plain, full, short, env: { HOME: '/home/ada' }, now }
+    const look = { width, style: plain, full, short, command: 'skein', env: { HOME: '/home/ada' }, now }
     const lines = await listOf(showLines(shown, shown.parts(), look))
     const named = Object.entries({ ...story.said, storm: story.storm, trace: story.trace }).map(
       ([name, id]) => [short(id), name] as const,
@@ -107,6 +107,7 @@ describe('the contents of a path', () => {
       style: plain,
       full: false,
       short: (id: string) => id,
+      command: 'skein',
       env: {},
       now: Date.now(),
     }
