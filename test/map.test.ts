@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { sourceCommand } from './cli/built-command.ts'
 import { home } from './cli/skein.ts'
 import { coverageFolder, itemsOf, pathsIn, root, stationsOf } from './support/map-walk.ts'
 
@@ -23,14 +25,15 @@ describe('docs/map.md', () => {
     expect(folders.map(({ name }) => `src/${name}/`).filter(path => !listed.includes(path))).toEqual([])
   })
 
-  it('walks a prompt through at most ten files, which all run', async () => {
+  it('walks a prompt through at most ten files, which all run', () => {
     const stations = stationsOf('Walk 1')
     expect(stations.length).toBeGreaterThan(5)
     expect(stations.length).toBeLessThanOrEqual(10)
     using here = home()
     using coverage = coverageFolder()
-    const { code } = await here.skein(['hi'], { env: coverage.env })
-    expect(code).toBe(0)
+    const env = { ...here.env, ...coverage.env }
+    const { status } = spawnSync(process.execPath, [sourceCommand, 'hi'], { cwd: here.cwd, env })
+    expect(status).toBe(0)
     const ran = coverage.filesThatRan()
     expect(stations.filter(path => !ran.has(path))).toEqual([])
   })

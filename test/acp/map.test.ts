@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
+import { sourceCommand } from '../cli/built-command.ts'
 import { coverageFolder, stationsOf } from '../support/map-walk.ts'
-import { agentCommand, behindProxy, openStage } from './agents/harness.ts'
+import { agentCommand, openStage } from './agents/harness.ts'
 
 it('docs/map.md walks an ACP prompt through files which all run', async () => {
   const stations = stationsOf('Walk 2')
@@ -8,7 +9,7 @@ it('docs/map.md walks an ACP prompt through files which all run', async () => {
   using coverage = coverageFolder()
   await using stage = await openStage()
   const options = { env: { ...stage.env, ...coverage.env } }
-  const command = behindProxy(agentCommand('good'))
+  const command = [process.execPath, sourceCommand, 'acp', '--', ...agentCommand('good')]
 
   const first = await stage.start(command, options)
   const sessionId = await first.newSession()

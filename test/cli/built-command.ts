@@ -5,6 +5,9 @@ import { bundleCommand } from '../../scripts/build/bundle.ts'
 
 const root = join(import.meta.dirname, '../..')
 
+/** The command from source: for coverage by file, and to compare it with the built one. */
+export const sourceCommand = join(root, 'src/cli/bin.ts')
+
 /** The variable with the folder of the built command, which `test/support/global-setup.ts` sets. */
 const variable = 'SKEIN_TEST_COMMAND'
 
@@ -26,7 +29,7 @@ export async function buildCommand(place: string): Promise<string> {
  *  Outside of a test run it is the source itself. */
 export function builtCommand(): string {
   const place = process.env[variable]
-  if (place === undefined) return join(root, 'src/cli/bin.ts')
+  if (place === undefined) return sourceCommand
   if (!existsSync(place)) build(place)
   return join(place, 'dist/cli/skein.cjs')
 }

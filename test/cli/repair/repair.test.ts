@@ -49,7 +49,7 @@ test('verify prints a line for each fault of the file, and the recover command f
   writeFileSync(file, bytes)
   const { code, stdout } = await here.skein(['--db', file, 'verify'])
   expect(code).toBe(1)
-  expect(stdout).toContain(`save what is sound: skein recover ${file}`)
+  expect(stdout).toContain(`save what is sound: skein --db ${file} recover ·`)
   expect(stdout).not.toContain('*** in database')
   const [first, ...lines] = stdout.trimEnd().split('\n')
   expect(first).toMatch(/^✗ /)

@@ -15,9 +15,8 @@ import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { compiledPaths } from '../../../src/cli/start/compiled.ts'
 import { openStore } from '../../../src/stores/open.ts'
+import { sourceCommand } from '../built-command.ts'
 import { type Built, build, type Run } from './built.ts'
-
-const bin = join(import.meta.dirname, '../../../src/cli/bin.ts')
 
 let built: Built
 let conversation: string
@@ -43,7 +42,7 @@ describe('the built ls, show and search', () => {
   it('print the same as from source', () => {
     for (const words of looks()) {
       const env = { ...built.env, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
-      const source = spawnSync(process.execPath, [bin, ...words], { cwd: built.cwd, env, encoding: 'utf8' })
+      const source = spawnSync(process.execPath, [sourceCommand, ...words], { cwd: built.cwd, env, encoding: 'utf8' })
       const { stdout, stderr, code } = built.run(words)
       expect({ stdout, stderr, code }).toEqual({ stdout: source.stdout, stderr: '', code: 0 })
       expect(stdout).toMatch(/bridge/)

@@ -92,7 +92,7 @@ test('bad lines are reported by number, the rest is imported, and the exit code 
   expect(told.stderr).toMatch(/^imported 9 conversations, \d+ messages, \d+ branches · \S+ m?s\n/)
   // The branch that lost its head looks empty.
   expect(told.stderr).toMatch(
-    /\n! line \d+: 5e1f0000 came without its branch "main": skein tree 5e1f0000 shows/,
+    /\n! line \d+: 5e1f0000 came without its branch "main": skein --db a\.db tree 5e1f0000 shows/,
   )
   expect(told.stderr).toMatch(
     /\n! \d+ bad lines skipped: 3, \d+, \d+ and \d+ more · report\.jsonl has them\n {2}line 3: the line is torn\n$/,
