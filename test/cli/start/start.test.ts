@@ -42,7 +42,11 @@ describe('the built ls, show and search', () => {
   it('print the same as from source', () => {
     for (const words of looks()) {
       const env = { ...built.env, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }
-      const source = spawnSync(process.execPath, [sourceCommand, ...words], { cwd: built.cwd, env, encoding: 'utf8' })
+      const source = spawnSync(process.execPath, [sourceCommand, ...words], {
+        cwd: built.cwd,
+        env,
+        encoding: 'utf8',
+      })
       const { stdout, stderr, code } = built.run(words)
       expect({ stdout, stderr, code }).toEqual({ stdout: source.stdout, stderr: '', code: 0 })
       expect(stdout).toMatch(/bridge/)
