@@ -22,8 +22,8 @@ export function shellWord(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
-/** The hint of an error with its commands as the user has to type them: the code that throws an error does not
- *  know the options. `names` are the commands that use the store. `skein ls --help` needs no store. */
+/** The hint of an error with its commands as the user has to type them: the code that throws an error does
+ *  not know the options. `names` are the commands that use the store. `skein ls --help` needs no store. */
 export function hintForStore(hint: string, names: ReadonlySet<string>, context: HintContext): string {
   const command = skeinCommand(context)
   return hint.replace(/\bskein (-[a-z]|[a-z]+)\b(?! --help)/g, (found, word: string) =>
