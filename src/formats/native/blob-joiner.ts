@@ -21,8 +21,10 @@ export interface BlobJoiner {
 interface Unfinished {
   readonly hash: string
   readonly parts: number
-  readonly pieces: Uint8Array[]
-  bytes: number
+  /** Room for the whole blob, so that its parts are not in memory twice. */
+  readonly data: Buffer
+  taken: number
+  filled: number
 }
 
 export function blobJoiner(): BlobJoiner {
@@ -34,20 +36,20 @@ export function blobJoiner(): BlobJoiner {
       if (typeof read === 'string') return { blob: null, fault: join(end(), read) }
       const { hash, bytes, part, parts, data } = read
       let fault: string | null = null
-      if (!open || open.hash !== hash || open.parts !== parts || open.pieces.length !== part) {
+      if (!open || open.hash !== hash || open.parts !== parts || open.taken !== part) {
         fault = end()
         if (part > 0)
           return { blob: null, fault: join(fault, `blob ${hash}: the parts before this one are missing`) }
-        open = { hash, parts, pieces: [], bytes: 0 }
+        open = { hash, parts, data: Buffer.allocUnsafeSlow(bytes), taken: 0, filled: 0 }
       }
-      open.bytes += data.length
-      if (open.bytes > bytes) {
+      if (open.filled + data.length > bytes || open.data.length !== bytes) {
         open = null
         return { blob: null, fault: join(fault, `blob ${hash} has more bytes than it says`) }
       }
-      open.pieces.push(data)
-      if (open.pieces.length < parts) return { blob: null, fault }
-      const whole = open.pieces.length === 1 ? data : Buffer.concat(open.pieces)
+      open.data.set(data, open.filled)
+      open.filled += data.length
+      if (++open.taken < parts) return { blob: null, fault }
+      const whole = open.data.subarray(0, open.filled)
       open = null
       return { blob: { kind: 'blob', hash, data: whole }, fault }
     },
@@ -56,9 +58,9 @@ export function blobJoiner(): BlobJoiner {
 
   function end(): string | null {
     if (!open) return null
-    const { hash, pieces, parts } = open
+    const { hash, taken, parts } = open
     open = null
-    return `blob ${hash} is cut off: ${pieces.length} of ${parts} parts are here`
+    return `blob ${hash} is cut off: ${taken} of ${parts} parts are here`
   }
 }
 
