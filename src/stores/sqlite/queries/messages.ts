@@ -118,7 +118,8 @@ export const messageQueries = {
     INSERT INTO skein_blobs (hash, size, data) VALUES (@hash, @size, @data) ON CONFLICT (hash) DO NOTHING`,
   putBlobRef: `INSERT INTO skein_blob_refs (conv, seq, hash) VALUES (@conv, @seq, @hash)`,
   blobs: `
-    SELECT hash, size, substr(data, 1, @most) AS data FROM json_each(@hashes) w
+    SELECT hash, size, CASE WHEN size <= @most THEN data ELSE substr(data, 1, @most) END AS data
+    FROM json_each(@hashes) w
     CROSS JOIN skein_blobs ON hash = w.value`,
   deleteBlobRefs: `DELETE FROM skein_blob_refs WHERE conv = @conv AND seq BETWEEN @lo AND @hi`,
   blobsBetween: `
