@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, type TestContext } from 'vitest'
 import { note } from './note.ts'
-import type { Manner } from './writer.ts'
+import { keysOf, type Manner } from './writer.ts'
 
 /** The system calls, one by one: an acknowledgement is worth as much as the sync before it. */
 const turns = 200
@@ -16,8 +16,9 @@ function needStrace(context: TestContext): void {
   if (tried.status !== 0) context.skip(`strace may not trace here: ${tried.stderr.trim().split('\n')[0]}`)
 }
 
-/** The system calls of a writer of `turns` turns, in order. */
+/** The system calls of a writer of `turns` turns in each conversation, in order. */
 async function tracedCalls(manner: Manner): Promise<readonly string[]> {
+  const count = turns / keysOf('writer', manner).length
   const folder = mkdtempSync(join(tmpdir(), 'sync-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const trace = join(folder, 'trace')
@@ -27,7 +28,7 @@ async function tracedCalls(manner: Manner): Promise<readonly string[]> {
     // With the file's name after each descriptor (-y), in all threads (-f), whole names (-s).
     [
       ...['-f', '-y', '-s', '64', '-o', trace, '-e', 'trace=write,pwrite64,pwritev,fsync,fdatasync'],
-      ...[process.execPath, writer, join(folder, 'a.db'), 'writer', manner, String(turns)],
+      ...[process.execPath, writer, join(folder, 'a.db'), 'writer', manner, String(count)],
     ],
     { stdio: ['pipe', 'ignore', 'inherit'] },
   )
@@ -37,15 +38,16 @@ async function tracedCalls(manner: Manner): Promise<readonly string[]> {
   return readFileSync(trace, 'utf8').split('\n')
 }
 
-/** The number of acknowledgements after which the log had been written and then synced since the previous
- *  one. */
-function syncedBeforeTold(calls: readonly string[]): { told: number; synced: number } {
+/** The number of acknowledgements before which the log had been written and then synced since the previous
+ *  one, and of those that came while the log had writes that were not synced. */
+function syncedBeforeTold(calls: readonly string[]) {
   const log = /^\d+ +(pwrite64|pwritev|write)\(\d+<[^>]*-wal>/
   const sync = /^\d+ +f(data)?sync\(\d+<[^>]*-wal>\).* = 0$/
-  const tell = /^\d+ +write\(1<[^>]*>, "(ready|stored \d+)\\n"/
+  const tell = /^\d+ +write\(1<[^>]*>, "(ready|stored \d+ [^"]*)\\n"/
   let state: 'untouched' | 'written' | 'synced' = 'untouched'
   let told = 0
   let synced = 0
+  let early = 0
   for (const call of calls) {
     if (log.test(call)) state = 'written'
     else if (sync.test(call)) state = state === 'written' ? 'synced' : state
@@ -54,10 +56,11 @@ function syncedBeforeTold(calls: readonly string[]): { told: number; synced: num
     if (said !== 'ready') {
       told++
       if (state === 'synced') synced++
+      if (state === 'written') early++
     }
-    state = 'untouched'
+    if (state === 'synced') state = 'untouched'
   }
-  return { told, synced }
+  return { told, synced, early }
 }
 
 it('syncs the log before each acknowledgement with the default settings (R3)', {
@@ -68,6 +71,17 @@ it('syncs the log before each acknowledgement with the default settings (R3)', {
   note('acknowledged', told)
   note('synced before', synced)
   expect({ told, synced }).toEqual({ told: turns, synced: turns })
+})
+
+it('syncs the log before it acknowledges turns that share a transaction (R3)', {
+  timeout: 120_000,
+}, async context => {
+  needStrace(context)
+  const { told, synced, early } = syncedBeforeTold(await tracedCalls('parallel'))
+  note('acknowledged, eight at a time', told)
+  note('syncs for them', synced)
+  expect({ told, early }).toEqual({ told: turns, early: 0 })
+  expect(synced).toBeLessThan(turns)
 })
 
 it('control: does not sync with durability normal, or if the acknowledgement comes first', {

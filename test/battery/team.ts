@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { onTestFinished } from 'vitest'
-import type { Manner } from './writer.ts'
+import { keysOf, type Manner } from './writer.ts'
 
 /** Processes that write to one file, ready to begin. */
 export interface Team {
-  readonly writers: readonly string[]
+  /** The keys of the conversations that they write. */
+  readonly keys: readonly string[]
   /** Starts all at once, kills them with SIGKILL after this time, and returns the number of turns that were
-   *  acknowledged to each. */
+   *  acknowledged in each conversation. */
   runAndKill(ms: number): Promise<ReadonlyMap<string, number>>
 }
 
@@ -18,13 +19,13 @@ export async function startTeam(target: string, name: string, size: number, mann
   const writers = Array.from({ length: size }, (_, i) => `${name}-${i}`)
   const started = await Promise.all(writers.map(writer => startWriter(target, writer, manner)))
   return {
-    writers,
+    keys: writers.flatMap(writer => keysOf(writer, manner)),
     async runAndKill(ms) {
       for (const { child } of started) child.stdin!.write('go\n')
       await new Promise(resolve => setTimeout(resolve, ms))
       for (const { child } of started) child.kill('SIGKILL')
       const counts = await Promise.all(started.map(({ told }) => told))
-      return new Map(writers.map((writer, i) => [writer, counts[i]!]))
+      return new Map(counts.flatMap(count => [...count]))
     },
   }
 }
@@ -37,11 +38,13 @@ async function startWriter(target: string, writer: string, manner: Manner) {
   // A writer may have ended before it is told to begin.
   child.stdin!.on('error', () => {})
   onTestFinished(() => void child.kill('SIGKILL'))
-  let stored = 0
+  const stored = new Map(keysOf(writer, manner).map(key => [key, 0]))
   const { promise: ready, resolve } = Promise.withResolvers<void>()
   createInterface({ input: child.stdout! }).on('line', line => {
+    const [, turn, key] = /^stored (\d+) (.*)$/.exec(line) ?? []
     if (line === 'ready') resolve()
-    else stored = Math.max(stored, Number(line.slice('stored '.length)) + 1)
+    // A line that was cut by the kill says nothing.
+    else if (key !== undefined && stored.has(key)) stored.set(key, Number(turn) + 1)
   })
   const told = once(child, 'close').then(([code, signal]) => {
     if (signal !== 'SIGKILL') throw new Error(`writer ${writer} ended by itself: ${signal ?? code}`)

@@ -1,15 +1,19 @@
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
+import type { BranchRef } from '../../src/core/branch.ts'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { NewMessage } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 
 /** A process that writes turns until it is killed, or until it has written the requested number, and reports
  *  over a pipe which of them were acknowledged. */
 
-/** Its mode. All except `honest` and `normal` are wrong on purpose, for the negative controls. */
+/** Its mode. All except `honest`, `parallel` and `normal` are wrong on purpose, for the negative controls. */
 export type Manner =
   | 'honest'
+  /** Writes several conversations side by side, so that their turns share transactions. */
+  | 'parallel'
   /** Does not wait for the disk. */
   | 'normal'
   /** Reports before it has stored. */
@@ -19,6 +23,13 @@ export type Manner =
 
 /** Messages of each turn. */
 export const turnLength = 3
+
+/** The keys of the conversations of a writer. */
+export function keysOf(writer: string, manner: Manner): readonly string[] {
+  return Array.from({ length: manner === 'parallel' ? 8 : 1 }, (_, i) =>
+    i === 0 ? writer : `${writer}/${i}`,
+  )
+}
 
 /** The text of message `i` of a turn. Every fifth turn ends with a text that becomes a blob. */
 export function words(writer: string, turn: number, i: number): string {
@@ -33,28 +44,39 @@ if (process.argv[1] === import.meta.filename) {
 
 async function live(target: string, writer: string, manner: Manner, turns: number): Promise<void> {
   const store = await openSqliteStore(target, manner === 'normal' ? { durability: 'normal' } : {})
-  const { branch } = await store.findOrCreate(writer)
+  const branches = new Map<string, BranchRef>()
+  for (const key of keysOf(writer, manner)) branches.set(key, (await store.findOrCreate(key)).branch)
   // Node writes the cache at a normal exit, which this process never reaches.
   flushCompileCache()
   tell('ready')
   await new Promise(go => process.stdin.once('data', go))
   process.stdin.destroy()
+  await Promise.all(Array.from(branches, ([key, branch]) => write(store, key, branch, manner, turns)))
+  await store.close()
+}
+
+async function write(
+  store: Store,
+  key: string,
+  branch: BranchRef,
+  manner: Manner,
+  turns: number,
+): Promise<void> {
   let head: MessageId | null = null
   for (let turn = 0; turn < turns; turn++) {
     const messages = Array.from({ length: turnLength }, (_, i): NewMessage => {
-      return { role: i === 0 ? 'user' : 'assistant', content: words(writer, turn, i) }
+      return { role: i === 0 ? 'user' : 'assistant', content: words(key, turn, i) }
     })
-    if (manner === 'early') tell(`stored ${turn}`)
+    if (manner === 'early') tell(`stored ${turn} ${key}`)
     for (const [i, message] of messages.entries()) {
       if (manner !== 'piecemeal' && i > 0) break
       const part = manner === 'piecemeal' ? [message] : messages
       head = (await store.append(branch, head, part)).head
     }
-    if (manner !== 'early') tell(`stored ${turn}`)
+    if (manner !== 'early') tell(`stored ${turn} ${key}`)
     // Yields as a real process does, so that checkpoints and other work can run.
     await new Promise(setImmediate)
   }
-  await store.close()
 }
 
 function tell(line: string): void {

@@ -12,6 +12,7 @@ import type {
 } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
 import { isBusy, translate } from './errors.ts'
+import { groupCommit } from './group-commit.ts'
 import { queries } from './queries/index.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
@@ -24,10 +25,13 @@ export interface SqliteEngineOptions {
   readonly file?: string
   /** Whether closing the engine closes the handle, and whether the engine makes checkpoints. */
   readonly owned: boolean
+  /** Milliseconds, for the time that a group of writes may take. Default: the clock of the machine. */
+  readonly clock?: () => number
 }
 
 /** Transactions on one handle. A program runs synchronously from begin to commit, so no other code of this
- *  process runs in between. */
+ *  process runs in between. On a handle of ours, writes go through a queue (`group-commit.ts`); on a borrowed
+ *  one each runs at once, inside the owner's transaction if there is one. */
 export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine {
   const { source, owned } = options
   const file = options.file ?? fileOf(db)
@@ -35,6 +39,19 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   const begin = runner(db, 'BEGIN')
   const beginImmediate = runner(db, 'BEGIN IMMEDIATE')
   const commit = runner(db, 'COMMIT')
+  const savepoint = runner(db, 'SAVEPOINT skein')
+  const release = runner(db, 'RELEASE skein')
+  const group = owned
+    ? groupCommit(db, {
+        file,
+        clock: options.clock ?? Date.now,
+        runAlone,
+        begin: beginImmediate,
+        runNested,
+        commit: commitGroup,
+        wrote,
+      })
+    : null
   let writes = 0
   let checkpointing = false
   let pass: Promise<readonly Remnant[]> = Promise.resolve([])
@@ -70,30 +87,38 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     return !owned && db.inTransaction
   }
 
-  async function write<T>(program: () => Program<T>, mode: WriteMode = 'durable'): Promise<T> {
-    let begun = false
-    try {
-      return await atOnce(attempt, () => !begun, file)
-    } finally {
-      if (owned && ++writes % writesPerCheckpoint === 0) checkpointSoon()
-    }
+  function write<T>(program: () => Program<T>, mode: WriteMode = 'durable'): Promise<T> {
+    return group ? group.write(program, mode) : writeAtOnce(program, mode)
+  }
 
-    /** Synchronous: a setting that is changed for one write must not affect another. */
-    function attempt(): T {
-      // Inside a transaction of the handle's owner: a savepoint makes the write all or nothing.
-      if (isTheirs()) {
+  async function writeAtOnce<T>(program: () => Program<T>, mode: WriteMode): Promise<T> {
+    let begun = false
+    return atOnce(
+      () => {
+        // A savepoint makes the write all or nothing inside a transaction of the handle's owner.
+        if (!isTheirs()) return runAlone(program, mode)
         begun = true
-        return nested(program)
-      }
-      const restore = mode === 'durable' ? undefined : settingFor(mode)
+        return runNested(program)
+      },
+      () => !begun,
+      file,
+    )
+  }
+
+  /** Synchronous: a setting that is changed for one write must not affect another. Throws a busy error only
+   *  if nothing has begun. */
+  function runAlone<T>(program: () => Program<T>, mode: WriteMode): T {
+    const restore = mode === 'durable' ? undefined : settingFor(mode)
+    try {
+      // Take the write lock before reading the head, or two processes could both see the old one.
+      beginImmediate()
       try {
-        // Take the write lock before reading the head, or two processes could both see the old one.
-        beginImmediate()
-        begun = true
         return finish(program)
-      } finally {
-        if (restore !== undefined) db.pragma(restore)
+      } catch (error) {
+        throw translate(error, file)
       }
+    } finally {
+      if (restore !== undefined) db.pragma(restore)
     }
   }
 
@@ -108,14 +133,23 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     }
   }
 
-  function nested<T>(program: () => Program<T>): T {
-    db.exec('SAVEPOINT skein')
+  function runNested<T>(program: () => Program<T>): T {
+    savepoint()
     try {
       const result = runToEnd(program(), call)
-      db.exec('RELEASE skein')
+      release()
       return result
     } catch (error) {
       if (db.inTransaction) db.exec('ROLLBACK TO skein; RELEASE skein')
+      throw error
+    }
+  }
+
+  function commitGroup(): void {
+    try {
+      commit()
+    } catch (error) {
+      if (db.inTransaction) db.exec('ROLLBACK')
       throw error
     }
   }
@@ -131,9 +165,12 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     return `${name} = ${before}`
   }
 
-  /** Runs after the caller has its result, on the same connection, so no append waits for it. */
-  function checkpointSoon(): void {
-    if (checkpointing) return
+  /** A checkpoint runs after the callers have their results, on the same connection, so no append waits for
+   *  it. */
+  function wrote(count: number): void {
+    writes += count
+    if (writes < writesPerCheckpoint || checkpointing) return
+    writes = 0
     checkpointing = true
     setImmediate(() => {
       checkpointing = false
@@ -167,7 +204,11 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   }
 
   async function close(): Promise<void> {
-    if (owned && db.open) db.close()
+    if (!group) return
+    // Without a write that waits, the handle is closed when this returns.
+    const waiting = group.end()
+    if (waiting) await waiting
+    if (db.open) db.close()
   }
 }
 

@@ -1,0 +1,220 @@
+import type { Database } from 'better-sqlite3'
+import { UnavailableError } from '../../core/errors.ts'
+import type { Program, WriteMode } from '../engine/engine.ts'
+import { isBusy, translate } from './errors.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
+
+/** Most writes, and most milliseconds of writing, before the event loop turns. */
+const writesPerTick = 64
+const msPerTick = 20
+
+/** Microtasks between a transaction and the next one of the same tick. By then the callers of the first have
+ *  their answers, and callers that run side by side have called. */
+const hopsPerGroup = 8
+
+/** What an engine does for its queue, all of it synchronously. */
+export interface GroupEngine {
+  /** The path of the store, for errors. */
+  readonly file: string | null
+  /** Milliseconds. */
+  readonly clock: () => number
+  /** Runs a program in a transaction of its own. Throws a busy error only if nothing has begun. */
+  runAlone(program: () => Program<unknown>, mode: WriteMode): unknown
+  begin(): void
+  /** Runs a program in a savepoint of the current transaction. */
+  runNested(program: () => Program<unknown>): unknown
+  commit(): void
+  /** Called after each transaction with the number of its writes. */
+  wrote(count: number): void
+}
+
+/** The queue of writes on a handle of ours. */
+export interface GroupCommit {
+  write<T>(program: () => Program<T>, mode: WriteMode): Promise<T>
+  /** Refuses further writes. Returns a promise for the waiting ones, if there are any. */
+  end(): Promise<void> | undefined
+}
+
+/** A write without an answer. */
+interface WaitingWrite {
+  readonly program: () => Program<unknown>
+  readonly mode: WriteMode
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+  /** Whether it needs a transaction of its own, because SQLite has rolled back its group. */
+  isAlone: boolean
+}
+
+/** Group commit: the first write of a tick runs at once; those that follow share a transaction and one sync
+ *  of the disk. Each has its own savepoint and its own answer, which it gets after the commit. Writes take
+ *  effect in the order of the calls. */
+export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
+  const waiting: WaitingWrite[] = []
+  let state: 'idle' | 'collecting' | 'writing' = 'idle'
+  /** Writes since the event loop turned. */
+  let writesInTick = 0
+  let tickEnd = 0
+  let isEnding = false
+  let ended: (() => void) | undefined
+
+  return { write, end }
+
+  function write<T>(program: () => Program<T>, mode: WriteMode): Promise<T> {
+    if (isEnding) return Promise.reject(closedError())
+    if (state !== 'idle' || isTickFull()) return enqueue(program, mode)
+    try {
+      const result = engine.runAlone(program, mode) as T
+      countWrite()
+      engine.wrote(1)
+      collect()
+      return Promise.resolve(result)
+    } catch (error) {
+      if (!isBusy(error)) return Promise.reject(translate(error, engine.file))
+    }
+    state = 'writing'
+    const answer = enqueue(program, mode)
+    void writeWhenUnlocked()
+    return answer
+  }
+
+  function enqueue<T>(program: () => Program<T>, mode: WriteMode): Promise<T> {
+    const answer = new Promise<T>((resolve, reject) => {
+      waiting.push({ program, mode, resolve: resolve as (value: unknown) => void, reject, isAlone: false })
+    })
+    if (state === 'idle') collect()
+    return answer
+  }
+
+  /** Waits in microtasks, so that a loop of awaited writes does not wait for the event loop each time. */
+  function collect(): void {
+    state = 'collecting'
+    let hops = hopsPerGroup
+    queueMicrotask(hop)
+    function hop(): void {
+      if (--hops > 0) queueMicrotask(hop)
+      else if (waiting.length > 0) writeWaiting()
+      else state = 'idle'
+    }
+  }
+
+  function writeWaiting(): void {
+    state = 'writing'
+    while (waiting.length > 0) {
+      if (isTickFull()) {
+        setImmediate(writeWaiting)
+        return
+      }
+      try {
+        writeNext()
+      } catch {
+        // Another process holds the lock: nothing else is thrown.
+        void writeWhenUnlocked()
+        return
+      }
+    }
+    collect()
+    ended?.()
+  }
+
+  async function writeWhenUnlocked(): Promise<void> {
+    const count = waiting.length
+    try {
+      await retryWhileBusy(writeNext)
+    } catch (error) {
+      // All of them have waited as long as the first.
+      for (const { reject } of waiting.splice(0, count)) reject(translate(error, engine.file))
+    }
+    writeWaiting()
+  }
+
+  /** Writes one or more in one transaction. Throws only if another process holds the lock. */
+  function writeNext(): void {
+    const [next, second] = waiting
+    if (second !== undefined && mayShare(next!) && mayShare(second)) writeGroup()
+    else writeOne(next!)
+  }
+
+  function writeOne({ program, mode, resolve, reject }: WaitingWrite): void {
+    let answer: () => void
+    try {
+      const result = engine.runAlone(program, mode)
+      answer = () => resolve(result)
+    } catch (error) {
+      if (isBusy(error)) throw error
+      answer = () => reject(translate(error, engine.file))
+    }
+    waiting.shift()
+    countWrite()
+    engine.wrote(1)
+    answer()
+  }
+
+  function writeGroup(): void {
+    try {
+      engine.begin()
+    } catch (error) {
+      if (isBusy(error)) throw error
+      waiting.shift()!.reject(translate(error, engine.file))
+      return
+    }
+    const answers: (() => void)[] = []
+    for (const { program, resolve, reject } of groupOf(waiting)) {
+      try {
+        const result = engine.runNested(program)
+        answers.push(() => resolve(result))
+      } catch (error) {
+        answers.push(() => reject(translate(error, engine.file)))
+      }
+      countWrite()
+      // Some failures of the disk roll back the whole transaction.
+      if (!db.inTransaction) {
+        for (const one of waiting.slice(0, answers.length)) one.isAlone = true
+        return
+      }
+      if (isTickFull()) break
+    }
+    const group = waiting.splice(0, answers.length)
+    try {
+      engine.commit()
+    } catch (error) {
+      for (const { reject } of group) reject(translate(error, engine.file))
+      return
+    }
+    engine.wrote(group.length)
+    for (const answer of answers) answer()
+  }
+
+  function countWrite(): void {
+    if (writesInTick++ > 0) return
+    tickEnd = engine.clock() + msPerTick
+    setImmediate(() => {
+      writesInTick = 0
+    })
+  }
+
+  function isTickFull(): boolean {
+    return writesInTick > 0 && (writesInTick >= writesPerTick || engine.clock() >= tickEnd)
+  }
+
+  function end(): Promise<void> | undefined {
+    isEnding = true
+    if (waiting.length === 0) return undefined
+    return new Promise(resolve => {
+      ended = resolve
+    })
+  }
+}
+
+/** The writes that share the next transaction. */
+function groupOf(waiting: readonly WaitingWrite[]): readonly WaitingWrite[] {
+  const end = waiting.findIndex(one => !mayShare(one))
+  return end === -1 ? waiting.slice(0, writesPerTick) : waiting.slice(0, Math.min(end, writesPerTick))
+}
+
+function mayShare({ mode, isAlone }: WaitingWrite): boolean {
+  return mode === 'durable' && !isAlone
+}
+
+function closedError(): UnavailableError {
+  return new UnavailableError('the store is closed', { hint: 'Open it again' })
+}
