@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { leaseMs } from '../../src/core/turn.ts'
 import { engines, freshTarget } from '../recorder/engines.ts'
+import { openPool } from '../stores/postgres/database.ts'
 import { type Point, postgresPoints, sqlitePoints } from './death.ts'
 import { note } from './note.ts'
 import { type Operation, type OperationName, operations } from './operations.ts'
@@ -33,6 +34,16 @@ async function dieIn(target: string, name: OperationName, point: Point | 'never'
   return made
 }
 
+/** Waits until the server has ended the sessions of a dead process. Before that, a transaction that was sent
+ *  may commit between two queries of a look. */
+async function serverIsDone(url: string): Promise<void> {
+  const pool = openPool(url)
+  const others = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+    AND backend_type = 'client backend' AND pid <> pg_backend_pid()`
+  while ((await pool.query(others)).rowCount !== 0) await new Promise(resolve => setTimeout(resolve, 10))
+  await pool.end()
+}
+
 describe.each(engines)('a process on %s that dies', engine => {
   const points: readonly Point[] = engine === 'sqlite' ? sqlitePoints : postgresPoints
 
@@ -58,6 +69,7 @@ describe.each(engines)('a process on %s that dies', engine => {
           // Some transactions have no middle.
           if (lived !== null) continue
           deaths++
+          if (engine === 'postgres') await serverIsDone(target)
           const left = await look(target)
           const whole = ['nothing', 'all']
           expect(inParts ? [...whole, 'part'] : whole, `${point} of ${n}`).toContain(left)
