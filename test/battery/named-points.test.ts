@@ -34,7 +34,7 @@ async function dieIn(target: string, name: OperationName, point: Point | 'never'
   return made
 }
 
-/** Waits until the server has ended the sessions of a dead process. Before that, a transaction that was sent
+/** Waits until the server has ended the connections of a dead process. Before that, a transaction that was sent
  *  may commit between two queries of a look. */
 async function serverIsDone(url: string): Promise<void> {
   const pool = openPool(url)
