@@ -34,8 +34,8 @@ async function dieIn(target: string, name: OperationName, point: Point | 'never'
   return made
 }
 
-/** Waits until the server has ended the connections of a dead process. Before that, a transaction that was sent
- *  may commit between two queries of a look. */
+/** Waits until the server has ended the connections of a dead process. Before that, a transaction that was
+ *  sent may commit between two queries of a look. */
 async function serverIsDone(url: string): Promise<void> {
   const pool = openPool(url)
   const others = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
