@@ -26,6 +26,8 @@ export interface ProxyContext {
   readonly adoptions: Map<string, SessionAdoption>
   /** Sends a line to the client. */
   toClient(line: Buffer | string): void
+  /** Resolves when the client has taken what was sent, except for a few megabytes. */
+  clientIsReady(): Promise<void>
   /** Sends a line to the agent. */
   toAgent(line: Buffer | string): void
   /** Writes a line to the editor's log. */

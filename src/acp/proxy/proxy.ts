@@ -54,11 +54,17 @@ export function startProxy(options: ProxyOptions): AcpProxy {
   const permissions = createPermissionLog()
   const done = Promise.withResolvers<number>()
   let leaving = false
+  /** Resolves when the client has taken all lines. Null if no replay waits for that. */
+  let drained: PromiseWithResolvers<void> | null = null
 
   const client = stdioConnection(options.input, options.output, {
     onLine: line => clientSaid(line),
     onEnd: () => void leave(),
-    onDrain: () => slot.resume(),
+    onDrain: () => {
+      slot.resume()
+      drained?.resolve()
+      drained = null
+    },
   })
   const slot = createAgentProcessSlot({
     command: options.command,
@@ -84,6 +90,11 @@ export function startProxy(options: ProxyOptions): AcpProxy {
     toClient(line) {
       client.send(line)
       if (client.unsent > mostUnsent) slot.pause()
+    },
+    async clientIsReady() {
+      if (client.unsent <= mostUnsent) return
+      drained ??= Promise.withResolvers()
+      await drained.promise
     },
     toAgent(line) {
       slot.send(line)

@@ -3,7 +3,7 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { JsonObject } from '../../core/json.ts'
 
 import { isNonEmpty, type NewMessage } from '../../core/message.ts'
-import { pathOf } from '../../core/path.ts'
+import { itemsOf } from '../../core/pages.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { openReplay, type ReplayWindow } from '../seat/replay-window.ts'
 import { createFold, type FoldEffect } from '../transcript/fold.ts'
@@ -35,11 +35,15 @@ export async function reopenSession(context: ProxyContext, line: WireLine): Prom
   }
 }
 
-/** Sends all messages, in order, before the answer. */
-async function replay({ store, toClient }: ProxyContext, sessionId: string, ref: BranchRef): Promise<void> {
+/** Sends all messages, in order, before the answer. Reads on as the client takes them. */
+async function replay(context: ProxyContext, sessionId: string, ref: BranchRef): Promise<void> {
+  const { store, toClient, clientIsReady } = context
   const { head } = await store.getBranch(ref)
   if (head === null) return
-  for (const update of replayUpdates(await pathOf(store, head))) toClient(updateLine(sessionId, update))
+  for await (const update of replayUpdates(itemsOf(page => store.listPath(head, page)))) {
+    toClient(updateLine(sessionId, update))
+    await clientIsReady()
+  }
 }
 
 /** A session that only the agent may know. The client's request is relayed, the client gets the agent's own

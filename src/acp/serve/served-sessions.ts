@@ -1,7 +1,7 @@
 import { isAbsolute } from 'node:path'
 import type { AgentContext, ListSessionsResponse, McpServer } from '@agentclientprotocol/sdk/unstable'
 import type { BranchRef } from '../../core/branch.ts'
-import { pathOf } from '../../core/path.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { BranchInConversation } from '../../core/ports.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { deleteSession } from '../sessions/delete-session.ts'
@@ -159,8 +159,8 @@ export function createServedSessions(
   async function showPast(session: ServedSession, branch: BranchRef | null): Promise<void> {
     const { head } = branch ? await store.getBranch(branch) : { head: null }
     if (head === null) return
-    for (const update of replayUpdates(await pathOf(store, head)))
-      await session.notify(withToolDetails(update))
+    const messages = itemsOf(page => store.listPath(head, page))
+    for await (const update of replayUpdates(messages)) await session.notify(withToolDetails(update))
   }
 }
 

@@ -1,13 +1,95 @@
-import { type PairedCall, pairUp } from '../../context/view/pairs.ts'
+import { isCall, isResult, type PairedCall, pairUp } from '../../context/view/pairs.ts'
 import { type Block, isKnown } from '../../core/block.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import { callUpdate, loneResultUpdate } from './call-update.ts'
 import { contentFromBlock } from './content.ts'
 
-/** The `update` objects that `session/load` replays for these messages, in order. A call and its result are
- *  one update. System messages are omitted. An erased message is replayed as erased. */
-export function replayUpdates(messages: readonly Message[]): readonly JsonObject[] {
+/** The fewest messages that are replayed together, unless a question follows. */
+const fewestTogether = 200
+
+/** The most messages to hold for the result of a call. Interrupted calls never get one. */
+const mostHeld = 1_000
+
+/** A replay, message by message. */
+export interface Replay {
+  /** The updates that can be sent now: those of earlier messages, and none while a call has no result. */
+  add(message: Message): readonly JsonObject[]
+  /** The updates of the messages that are still held. */
+  end(): readonly JsonObject[]
+}
+
+/** The `update` objects that `session/load` replays for messages, in order. A call and its result are one
+ *  update. System messages are omitted. An erased message is replayed as erased. */
+export function createReplay(): Replay {
+  const idOf = uniqueIds()
+  const open = openCalls()
+  let held: Message[] = []
+
+  function end(): readonly JsonObject[] {
+    const updates = updatesOf(held, idOf)
+    held = []
+    open.clear()
+    return updates
+  }
+
+  return {
+    add(message) {
+      const opens = message.role === 'user'
+      const isWhole = open.isEmpty && (opens || held.length >= fewestTogether)
+      const updates = isWhole || (opens && held.length >= mostHeld) ? end() : []
+      held.push(message)
+      open.see(message)
+      return updates
+    },
+    end,
+  }
+}
+
+/** Replays the messages of a path as they are read. */
+export async function* replayUpdates(messages: AsyncIterable<Message>): AsyncGenerator<JsonObject, void> {
+  const replay = createReplay()
+  for await (const message of messages) yield* replay.add(message)
+  yield* replay.end()
+}
+
+/** The calls without a result, and results that came before their call. */
+function openCalls() {
+  const missing = new Map<string, number>()
+  const add = (id: string, count: number) => {
+    const sum = (missing.get(id) ?? 0) + count
+    if (sum === 0) missing.delete(id)
+    else missing.set(id, sum)
+  }
+  return {
+    get isEmpty() {
+      return missing.size === 0
+    },
+    see({ content }: Message): void {
+      for (const block of content) {
+        if (isCall(block)) add(block.callId, 1)
+        else if (isResult(block)) add(block.callId, -1)
+      }
+    },
+    clear: () => missing.clear(),
+  }
+}
+
+/** The ids of calls in a replay: the stored one, unless an earlier call has the same. */
+function uniqueIds(): (stored: string) => string {
+  const used = new Set<string>()
+  const counts = new Map<string, number>()
+  return stored => {
+    let id = stored
+    let n = counts.get(stored) ?? 1
+    while (used.has(id)) id = `${stored}-${++n}`
+    counts.set(stored, n)
+    used.add(id)
+    return id
+  }
+}
+
+function updatesOf(messages: readonly Message[], idOf: (stored: string) => string): readonly JsonObject[] {
   const { calls, claims } = pairUp(inExchanges(messages))
   return messages.flatMap((message, at) => {
     if (message.role === 'system') return []
@@ -21,7 +103,14 @@ export function replayUpdates(messages: readonly Message[]): readonly JsonObject
         case 'tool_call': {
           const call = made.shift()
           return call
-            ? [callUpdate(call.block, call.id, call.result?.block ?? null, isErased(messages, call))]
+            ? [
+                callUpdate(
+                  call.block,
+                  idOf(call.block.callId),
+                  call.result?.block ?? null,
+                  isErased(messages, call),
+                ),
+              ]
             : []
         }
         case 'tool_result':

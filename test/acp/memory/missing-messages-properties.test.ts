@@ -3,11 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { missingMessages } from '../../../src/acp/memory/missing-messages.ts'
 import { hear } from '../../../src/acp/transcript/hear.ts'
 import type { Heard } from '../../../src/acp/transcript/heard.ts'
-import { replayUpdates } from '../../../src/acp/transcript/replay-updates.ts'
 import { asText } from '../../../src/context/text/as-text.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { processorTimer } from '../../support/processor-time.ts'
-import { assistant, called, path, result, type Said, user } from '../transcript/said.ts'
+import { assistant, called, path, replayed, result, type Said, user } from '../transcript/said.ts'
 
 /** Texts that end alike, repeat, and look like our own labels. */
 const words = fc.constantFrom(
@@ -67,7 +66,7 @@ function inPieces(replay: readonly Heard[], cuts: readonly number[]): readonly H
 }
 
 const cuts = fc.array(fc.nat(), { maxLength: 20 })
-const replayOf = (messages: readonly Message[]) => replayUpdates(messages).map(hear)
+const replayOf = (messages: readonly Message[]) => replayed(messages).map(hear)
 
 describe('an agent that replays', () => {
   it('everything, in any chunks, lacks nothing', () => {

@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createFold } from '../../../src/acp/transcript/fold.ts'
 import { hear } from '../../../src/acp/transcript/hear.ts'
-import { replayUpdates } from '../../../src/acp/transcript/replay-updates.ts'
+import { createReplay } from '../../../src/acp/transcript/replay-updates.ts'
 import type { Block } from '../../../src/core/block.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { anyUpdate } from './any-update.ts'
-import { assistant, called, path, result, type Said, user } from './said.ts'
+import { assistant, called, path, replayed, result, type Said, user } from './said.ts'
 
 const text = (words: string) => ({ type: 'text', text: words })
 const shown = (words: string) => ({ type: 'content', content: text(words) })
@@ -22,7 +22,7 @@ describe('a replay', () => {
       assistant({ type: 'thinking', text: 'Hm.' }, 'A cat.', picture),
     )
     const image = { type: 'image', data: 'AA', mimeType: 'image/png' }
-    expect(replayUpdates(messages)).toEqual([
+    expect(replayed(messages)).toEqual([
       { sessionUpdate: 'user_message_chunk', messageId: 'm1', content: text('Look:') },
       { sessionUpdate: 'user_message_chunk', messageId: 'm1', content: image },
       { sessionUpdate: 'agent_thought_chunk', messageId: 'm2', content: text('Hm.') },
@@ -42,7 +42,7 @@ describe('a replay', () => {
       },
       assistant('Done.'),
     )
-    expect(replayUpdates(messages).slice(2, 4)).toEqual([
+    expect(replayed(messages).slice(2, 4)).toEqual([
       {
         sessionUpdate: 'tool_call',
         toolCallId: 'a',
@@ -66,7 +66,7 @@ describe('a replay', () => {
         content: [shown('x\ny')],
       },
     ])
-    expect(replayUpdates(messages)).toHaveLength(5)
+    expect(replayed(messages)).toHaveLength(5)
   })
 
   it('contains all fields of a call, as they were at its end', () => {
@@ -82,7 +82,7 @@ describe('a replay', () => {
         locations: [{ path: 'a.ts', line: 3 }],
       },
     ])
-    expect(replayUpdates(messages)).toEqual([
+    expect(replayed(messages)).toEqual([
       {
         sessionUpdate: 'tool_call',
         toolCallId: 'a',
@@ -107,7 +107,7 @@ describe('a replay', () => {
       role: 'tool_result',
       content: [{ type: 'tool_result', callId: 'a', output }],
     })
-    expect(replayUpdates(messages)).toMatchObject([
+    expect(replayed(messages)).toMatchObject([
       {
         content: [
           shown('a cat'),
@@ -118,7 +118,7 @@ describe('a replay', () => {
   })
 
   it('contains a call without a result as interrupted', () => {
-    expect(replayUpdates(path(assistant(called('a'))))).toMatchObject([
+    expect(replayed(path(assistant(called('a'))))).toMatchObject([
       { toolCallId: 'a', status: 'failed', content: [shown('interrupted, outcome unknown')] },
     ])
   })
@@ -127,7 +127,7 @@ describe('a replay', () => {
     const messages = path(
       ...[assistant(called('a')), result('a', '1'), user('again'), assistant(called('a')), result('a', '2')],
     )
-    const calls = replayUpdates(messages).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call')
+    const calls = replayed(messages).filter(({ sessionUpdate }) => sessionUpdate === 'tool_call')
     expect(calls.map(({ toolCallId, rawOutput }) => [toolCallId, rawOutput])).toEqual([
       ['a', '1'],
       ['a-2', '2'],
@@ -135,7 +135,7 @@ describe('a replay', () => {
   })
 
   it('contains a result without a call', () => {
-    expect(replayUpdates(path(user('go'), result('z', 'out')))).toMatchObject([
+    expect(replayed(path(user('go'), result('z', 'out')))).toMatchObject([
       {},
       { sessionUpdate: 'tool_call', toolCallId: 'z', status: 'completed', content: [shown('out')] },
     ])
@@ -150,11 +150,45 @@ describe('a replay', () => {
       { ...assistant(), ...erased },
       { role: 'system', ...erased },
     )
-    expect(replayUpdates(messages)).toMatchObject([
+    expect(replayed(messages)).toMatchObject([
       { sessionUpdate: 'user_message_chunk', content: text('[erased]') },
       { sessionUpdate: 'tool_call', status: 'completed', content: [shown('[erased]')] },
       { sessionUpdate: 'agent_message_chunk', content: text('[erased]') },
     ])
+  })
+})
+
+describe('a replay of a long path', () => {
+  const sizes = (messages: readonly Message[]) => {
+    const replay = createReplay()
+    return [...messages.map(message => replay.add(message).length), replay.end().length]
+  }
+
+  it('sends an exchange when the next one begins', () => {
+    const turn = [user('Read'), assistant(called('a')), result('a', '1'), assistant('Done.')]
+    expect(sizes(path(...turn, ...turn))).toEqual([0, 0, 0, 0, 3, 0, 0, 0, 3])
+  })
+
+  it('sends a long turn in parts, between a result and the next call', () => {
+    const calls = Array.from({ length: 500 }, (_, i) => [assistant(called(`c${i}`)), result(`c${i}`, 'out')])
+    const sent = sizes(path(user('Read all'), ...calls.flat()))
+    expect(Math.max(...sent)).toBeLessThan(210)
+    expect(sent.reduce((sum, one) => sum + one)).toBe(501)
+  })
+
+  it('finds a result behind another question, and does not wait for one without end', () => {
+    const asked = [user('Read'), assistant(called('a')), user('And?')]
+    expect(replayed(path(...asked, result('a', 'late')))[1]).toMatchObject({ rawOutput: 'late' })
+    const others = Array.from({ length: 1_500 }, (_, i) => user(`${i}`))
+    const sent = sizes(path(...asked, ...others))
+    expect(sent.filter(one => one > 900)).toHaveLength(1)
+    expect(sent.reduce((sum, one) => sum + one)).toBe(1_503)
+  })
+
+  it('gives calls with the same id different ids in all its parts', () => {
+    const turn = [user('Read'), assistant(called('a')), result('a', '1')]
+    const calls = replayed(path(...turn, ...turn, ...turn)).filter(one => one.sessionUpdate === 'tool_call')
+    expect(calls.map(({ toolCallId }) => toolCallId)).toEqual(['a', 'a-2', 'a-3'])
   })
 })
 
@@ -203,7 +237,7 @@ describe('any recorded turn', () => {
     fc.assert(
       fc.property(finished, updates => {
         const stored = heardPath(updates)
-        const again = whatIsSaid(heardPath(replayUpdates(stored)))
+        const again = whatIsSaid(heardPath(replayed(stored)))
         const before = whatIsSaid(stored)
         // Results are in the order of their calls then.
         const inOrder = (outputs: typeof before.outputs) =>
@@ -220,7 +254,7 @@ describe('any recorded turn', () => {
   it('is replayed in updates that the SDK of the protocol passes unchanged', async () => {
     const updates = fc
       .sample(turns, { numRuns: 60, seed: 6 })
-      .flatMap(turn => replayUpdates(heardPath(turn)))
+      .flatMap(turn => replayed(heardPath(turn)))
       .filter(({ content }) => (content as JsonObject | undefined)?.type !== 'acp')
     const seen = await throughTheSdk(updates)
     expect(updates.length).toBeGreaterThan(150)

@@ -1,5 +1,7 @@
+import { createReplay } from '../../../src/acp/transcript/replay-updates.ts'
 import type { Block } from '../../../src/core/block.ts'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
+import type { JsonObject } from '../../../src/core/json.ts'
 import type { Message, Role } from '../../../src/core/message.ts'
 
 /** Stored messages as a store returns them, with ids that count. */
@@ -24,6 +26,12 @@ export function path(...said: readonly Said[]): readonly Message[] {
     blobs: [],
     ...rest,
   }))
+}
+
+/** All updates of a replay. */
+export function replayed(messages: readonly Message[]): readonly JsonObject[] {
+  const replay = createReplay()
+  return [...messages.flatMap(message => replay.add(message)), ...replay.end()]
 }
 
 export interface Said extends Partial<Message> {
