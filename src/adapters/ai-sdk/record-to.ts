@@ -8,6 +8,7 @@ import { repair } from '../../context/view/view.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { NewConversation } from '../../core/conversation.ts'
 import { pathOf } from '../../core/path.ts'
+import type { TailBudget } from '../../core/ports.ts'
 import { checkLanguageModel } from '../../models/language-model.ts'
 import type { BeginTurn, RecordStore, Trouble, TurnReport } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
@@ -53,8 +54,9 @@ export interface ModelRecorder {
    *  stored ones. */
   place(): Promise<BranchRef>
   /** The stored messages of that branch, or of another one, as `messages` for the next call. Calls without a
-   *  result get one that says so, in this view only. */
-  messages(branch?: BranchRef): Promise<LanguageModelV4Message[]>
+   *  result get one that says so, in this view only. With a budget, only the newest turns that fit are read,
+   *  in time and memory for those; default: all messages. */
+  messages(branch?: BranchRef | null, budget?: TailBudget): Promise<LanguageModelV4Message[]>
   /** Ends the open exchanges and reports what of them is stored. An exchange ends by itself with an answer
    *  without tool calls; call this if the application stops after tools have run, and closes the store. */
   end(): Promise<readonly TurnReport[]>
@@ -147,9 +149,14 @@ export function recordTo(
     return home
   }
 
-  async function messages(branch?: BranchRef): Promise<LanguageModelV4Message[]> {
+  async function messages(
+    branch?: BranchRef | null,
+    budget?: TailBudget,
+  ): Promise<LanguageModelV4Message[]> {
     const { head } = await store.getBranch(branch ?? (await exchanges.settled()))
-    return head === null ? [] : writeMessages(repair(await pathOf(store, head)))
+    if (head === null) return []
+    const stored = budget ? (await store.tail(head, budget)).messages : await pathOf(store, head)
+    return writeMessages(repair(stored))
   }
 }
 

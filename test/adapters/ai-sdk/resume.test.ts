@@ -81,6 +81,24 @@ describe.each(providers)('a conversation with %s', provider => {
   })
 })
 
+describe('a long conversation', () => {
+  it('continues from its newest turns, read with a budget, on the same branch', async () => {
+    const { store, server, model } = await setUp('One.', 'Two.', 'Three.', 'Four.')
+    const first = recordTo(store, 'example:ai')
+    for (const prompt of ['1', '2', '3']) {
+      const messages: ModelMessage[] = [...(await first.messages()), { role: 'user', content: prompt }]
+      await generateText({ model: first(model()), messages })
+    }
+    const later = recordTo(store, 'example:ai')
+    const newest = await later.messages(null, { messages: 2 })
+    expect(newest).toMatchObject([{ role: 'user', content: [{ text: '3' }] }, { role: 'assistant' }])
+    await generateText({ model: later(model()), messages: [...newest, { role: 'user', content: '4' }] })
+    expect(server.requests.at(-1)!.messages).toHaveLength(3)
+    expect((await later.place()).name).toBe('main')
+    expect(await count(store, await later.place())).toBe(8)
+  })
+})
+
 describe('a call without a result', () => {
   it('gets a synthetic result for the model, which is not stored', async () => {
     const { store, server, model } = await setUp('I see.')
