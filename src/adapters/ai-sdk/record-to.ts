@@ -149,10 +149,7 @@ export function recordTo(
     return home
   }
 
-  async function messages(
-    branch?: BranchRef | null,
-    budget?: TailBudget,
-  ): Promise<LanguageModelV4Message[]> {
+  async function messages(branch?: BranchRef | null, budget?: TailBudget): Promise<LanguageModelV4Message[]> {
     const { head } = await store.getBranch(branch ?? (await exchanges.settled()))
     if (head === null) return []
     const stored = budget ? (await store.tail(head, budget)).messages : await pathOf(store, head)
