@@ -14,6 +14,7 @@ import { peersSuite } from './rows/peers.ts'
 import { postgresSuite } from './rows/postgres.ts'
 import { recorderSuite } from './rows/recorder.ts'
 import { searchSuite } from './rows/search.ts'
+import { startSuite } from './rows/start.ts'
 import { tailSuite } from './rows/tail.ts'
 import { writersSuite } from './rows/writers.ts'
 import type { Suite } from './suite.ts'
@@ -37,5 +38,6 @@ export const suites: readonly Suite[] = [
   recorderSuite,
   agentSuite,
   cliSuite,
+  startSuite,
   acpSuite,
 ]

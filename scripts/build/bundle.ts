@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type OutputOptions, type RolldownLog, rolldown } from 'rolldown'
-import { builtinsLater, bundledDriver, isReplaced } from './plugins.ts'
+import { builtinsLater, bundledDriver, driverNotice } from './plugins.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -8,8 +8,6 @@ const root = join(import.meta.dirname, '../..')
  *  demand. */
 const atOnce =
   /[\\/]src[\\/](cli[\\/]main|cli[\\/]read[\\/](ls|show|search)|stores[\\/](open|sqlite[\\/]index))\.ts$/
-
-const notice = `/*! Holds the JavaScript of better-sqlite3, MIT License, Copyright (c) 2017 Joshua Wise. */`
 
 /** Bundles the command into a folder: `skein.cjs`, the executable, and `main.cjs` with its other files.
  *  CommonJS, because it starts faster than ES modules and can be compiled in advance. Packages stay external.
@@ -22,19 +20,20 @@ export async function bundleCommand(folder: string): Promise<void> {
     chunkFileNames: '[name]-[hash].cjs',
     sourcemap: true,
   }
+  const plugins = [builtinsLater('cjs'), bundledDriver(root, { ownError: false })]
   const main = await rolldown({
     input: { main: join(root, 'src/cli/main.ts') },
     platform: 'node',
     transform: { target: 'node22.14' },
     // Without this, the entry would be a separate file that only forwards.
     preserveEntrySignatures: 'allow-extension',
-    external: id => !isOurs(id) && !isReplaced(id),
-    plugins: [builtinsLater, bundledDriver(root)],
+    external: id => !isOurs(id) && !plugins.some(plugin => plugin.isReplaced(id)),
+    plugins,
     onLog: refuseTrouble,
   })
   await main.write({
     ...output,
-    banner: ({ fileName }) => (fileName === 'main.cjs' ? notice : ''),
+    banner: ({ fileName }) => (fileName === 'main.cjs' ? driverNotice : ''),
     codeSplitting: { groups: [{ name: 'main', test: atOnce }] },
   })
   await main.close()
@@ -54,11 +53,12 @@ export async function bundleCommand(folder: string): Promise<void> {
 
 /** One of our files, or a runtime helper that the bundler adds for syntax that Node 22 does not know:
  *  `using`. */
-function isOurs(id: string): boolean {
+export function isOurs(id: string): boolean {
   return /^[./\\\0]|^[A-Z]:|^@oxc-project\/runtime\//.test(id)
 }
 
-function refuseTrouble(level: string, log: RolldownLog): void {
+/** Turns every warning of the bundler into an error. */
+export function refuseTrouble(level: string, log: RolldownLog): void {
   // A command that a chat also offers is both in the chat's files and loaded separately: intended.
   if (level === 'info' || level === 'debug' || log.code === 'INEFFECTIVE_DYNAMIC_IMPORT') return
   throw new Error(`${log.code ?? level}: ${log.message}`)

@@ -2,61 +2,84 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Plugin } from 'rolldown'
 
-/** Modules of Node that load slowly and that most commands never call. */
+/** A plugin that replaces some external modules. */
+export interface Replacing extends Plugin {
+  isReplaced(id: string): boolean
+}
+
+/** Modules of Node that load slowly and that most programs never call. */
 const costly = ['node:crypto', 'node:child_process', 'node:timers/promises', 'node:os', 'node:tty']
 
-/** Whether one of these plugins replaces an import. */
-export function isReplaced(id: string): boolean {
-  return costly.includes(id) || id === 'better-sqlite3'
-}
+/** Modules that an ES module loads with everything they can do: `fs/promises` and the streams with
+ *  `node:fs`. */
+const costlyAsImports = [...costly, 'node:fs', 'node:util']
 
 const prefix = '\0later:'
 
 /** Loads some modules of Node on the first call of one of their functions instead of with the bundle. */
-export const builtinsLater: Plugin = {
-  name: 'builtins-later',
-  resolveId: id => (costly.includes(id) ? `${prefix}${id}` : null),
-  load(id) {
-    if (!id.startsWith(prefix)) return null
-    const name = id.slice(prefix.length)
-    const functions = Object.entries(process.getBuiltinModule(name) ?? {}).filter(
-      // A name with a capital is a class and must be called with `new`.
-      ([key, value]) => typeof value === 'function' && /^[a-z]\w*$/.test(key) && key !== 'default',
-    )
-    return functions
-      .map(
-        ([key]) =>
-          `export function ${key}(...args) { return process.getBuiltinModule('${name}').${key}(...args) }`,
+export function builtinsLater(format: 'cjs' | 'esm'): Replacing {
+  const replaced = format === 'cjs' ? costly : costlyAsImports
+  return {
+    name: 'builtins-later',
+    isReplaced: id => replaced.includes(id),
+    resolveId: id => (replaced.includes(id) ? `${prefix}${id}` : null),
+    load(id) {
+      if (!id.startsWith(prefix)) return null
+      const name = id.slice(prefix.length)
+      const members = Object.entries(process.getBuiltinModule(name) ?? {}).filter(([key]) =>
+        /^[a-zA-Z]\w*$/.test(key),
       )
-      .join('\n')
-  },
+      return [
+        `let loaded`,
+        `function load() { return (loaded ??= process.getBuiltinModule('${name}')) }`,
+        ...members.flatMap(([key, value]) => {
+          // A name with a capital is a class and must be called with `new`.
+          if (typeof value === 'function' && /^[a-z]/.test(key))
+            return `export function ${key}(...args) { return load().${key}(...args) }`
+          return key === 'constants'
+            ? `export const constants = /* @__PURE__ */ (() => load().constants)()`
+            : []
+        }),
+      ].join('\n')
+    },
+  }
 }
+
+/** The first line of a file with the JavaScript of better-sqlite3. */
+export const driverNotice =
+  '/*! Holds the JavaScript of better-sqlite3, MIT License, Copyright (c) 2017 Joshua Wise. */'
 
 const driver = '\0better-sqlite3'
 
 /** Bundles the JavaScript of better-sqlite3: finding and reading its fourteen files takes longer than a
  *  query. The addon stays where it is installed. If it is not the expected version, the installed package is
- *  used. */
-export function bundledDriver(root: string): Plugin {
+ *  used. With `ownError`, so is its class of errors: a program that imports better-sqlite3 itself gets errors
+ *  of the class that it knows. */
+export function bundledDriver(root: string, { ownError }: { ownError: boolean }): Replacing {
   const manifest = createRequire(import.meta.url).resolve('better-sqlite3/package.json')
   const { version } = createRequire(import.meta.url)(manifest) as { version: string }
   const lib = join(dirname(manifest), 'lib')
   return {
     name: 'bundled-driver',
+    isReplaced: id => id === 'better-sqlite3',
     resolveId: id => (id === 'better-sqlite3' ? driver : null),
+    transform(code, id) {
+      return ownError && id === join(lib, 'database.js') ? takeErrorClass(code) : null
+    },
     load(id) {
       if (id !== driver) return null
       return `
         import { createRequire } from 'node:module'
         import createDatabase from ${JSON.stringify(join(lib, 'database.js'))}
-        import SqliteError from ${JSON.stringify(join(lib, 'sqlite-error.js'))}
-        import { findAddon } from ${JSON.stringify(join(root, 'src/cli/start/sqlite-addon.ts'))}
+        ${ownError ? '' : `import SqliteError from ${JSON.stringify(join(lib, 'sqlite-error.js'))}`}
+        import { findDriver } from ${JSON.stringify(join(root, 'src/stores/sqlite/find-driver.ts'))}
         const require = createRequire(import.meta.filename)
         let chosen
         function choose() {
-          const addon = findAddon(${JSON.stringify(version)})
-          if (addon === null) return require('better-sqlite3')
-          return Object.assign(createDatabase(() => require(addon), false), { SqliteError })
+          const driver = findDriver(${JSON.stringify(version)})
+          if (driver === null) return require('better-sqlite3')
+          ${ownError ? 'const SqliteError = require(driver.error)' : ''}
+          return Object.assign(createDatabase(() => require(driver.addon), false, SqliteError), { SqliteError })
         }
         export default function Database(...args) {
           chosen ??= choose()
@@ -64,4 +87,20 @@ export function bundledDriver(root: string): Plugin {
         }`
     },
   }
+}
+
+/** The code of better-sqlite3 with its class of errors as a parameter. */
+function takeErrorClass(code: string): string {
+  const taken = code
+    .replace(`const SqliteError = require('./sqlite-error');\n`, '')
+    .replace(
+      'createDatabase(getAddon, allowNativeBinding)',
+      'createDatabase(getAddon, allowNativeBinding, SqliteError)',
+    )
+  if (
+    taken.length !==
+    code.length + ', SqliteError'.length - `const SqliteError = require('./sqlite-error');\n`.length
+  )
+    throw new Error('the code of better-sqlite3 has changed: it does not take a class of errors')
+  return taken
 }

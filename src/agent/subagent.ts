@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { ConversationLinks } from '../core/conversation.ts'
 import { NotFoundError } from '../core/errors.ts'
 import type { ConversationId } from '../core/ids.ts'
@@ -9,7 +8,8 @@ import { systemRecorderSource } from '../system/source.ts'
 import { createAgent } from './agent.ts'
 import type { AgentOptions } from './options.ts'
 import type { AgentEvent } from './run/events.ts'
-import { type AgentTool, inputBy, type ToolOutcome } from './tools/tool.ts'
+import { ownInput, readInput, textField } from './tools/own-tool.ts'
+import type { AgentTool, ToolOutcome } from './tools/tool.ts'
 
 /** An agent that is a tool of another one. */
 export interface SubagentOptions extends Omit<AgentOptions, 'history' | 'recall'> {
@@ -19,9 +19,9 @@ export interface SubagentOptions extends Omit<AgentOptions, 'history' | 'recall'
   readonly description: string
 }
 
-const input = z.object({
-  task: z.string().min(1).describe('What is to be done, with all that has to be known for it'),
-})
+const input = {
+  task: textField({ min: 1, about: 'What is to be done, with all that has to be known for it' }),
+}
 
 /** A tool that gives a task to another agent. With a store, each run is a conversation of its own: of kind
  *  `subagent`, labelled `subagent:<name>:<run id>`, and linked to the message with the call. Its usage is
@@ -56,10 +56,10 @@ export function subagent(
   const agent = createAgent(options)
   return {
     description,
-    ...inputBy(input),
+    ...ownInput(input),
     repeatable: false,
     async run(given, { conversationId, messageId, signal, emit }): Promise<ToolOutcome> {
-      const { task } = input.parse(given)
+      const { task } = readInput(input, given)
       const runId = source.uuid()
       const label = `subagent:${name}:${runId}`
       const parent = conversationId === null ? {} : { parent: { conversationId, messageId } }

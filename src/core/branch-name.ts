@@ -17,7 +17,9 @@ const mostCharacters = 24
 
 /** Words that add nothing at the end of a name. */
 const particles: ReadonlySet<string> = new Set(
-  'a an and as at but by for from if in into is it of on or so that the then to with'.split(' '),
+  /* @__PURE__ */ 'a an and as at but by for from if in into is it of on or so that the then to with'.split(
+    ' ',
+  ),
 )
 
 /** A branch name made of the first words of a text: `use-full-jitter`. Letters and digits of any script, in

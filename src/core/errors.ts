@@ -376,11 +376,14 @@ function shorten(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text
 }
 
+/** A text, because V8 would look up the properties of a literal at every start. */
+const controls = '[\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Bidi_Control}]'
+
 /** One line that cannot control a terminal, whatever a caller, a file or an engine put into it. Characters
  *  that would move the cursor, break the line or reverse the writing direction are shown as numbers. */
 function printable(message: string): string {
   return message.replace(
-    /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
+    new RegExp(controls, 'gu'),
     character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 }

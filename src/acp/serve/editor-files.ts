@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { AgentContext, ClientCapabilities } from '@agentclientprotocol/sdk/unstable'
-import { z } from 'zod'
-import { type Tools, tool } from '../../agent/tools/tool.ts'
+import { optionalWhole, ownTool, textField } from '../../agent/tools/own-tool.ts'
+import type { Tools } from '../../agent/tools/tool.ts'
 
 /** The file access that a client allows. */
 export type FileCapabilities = NonNullable<ClientCapabilities['fs']>
@@ -16,16 +16,16 @@ export interface EditorFileOptions {
 /** Tools for the files of the editor, unsaved changes included, as far as the client supports them. The
  *  client reads and writes, so it controls access and sees every change. */
 export function editorFileTools({ client, sessionId, cwd, can }: EditorFileOptions): Tools {
-  const path = z.string().min(1).describe('absolute, or from the working directory')
+  const path = textField({ min: 1, about: 'absolute, or from the working directory' })
   return {
     ...(can.readTextFile && {
-      read_file: tool({
+      read_file: ownTool({
         description: 'Reads a text file as it is in the editor, unsaved changes included.',
-        input: z.object({
+        input: {
           path,
-          line: z.int().min(1).optional().describe('the first line, from 1'),
-          limit: z.int().min(1).optional().describe('how many lines'),
-        }),
+          line: optionalWhole({ min: 1, about: 'the first line, from 1' }),
+          limit: optionalWhole({ min: 1, about: 'how many lines' }),
+        },
         repeatable: true,
         async run({ path: file, line, limit }, { signal }) {
           const { content } = await client.request(
@@ -43,10 +43,10 @@ export function editorFileTools({ client, sessionId, cwd, can }: EditorFileOptio
       }),
     }),
     ...(can.writeTextFile && {
-      write_file: tool({
+      write_file: ownTool({
         description:
           'Writes a whole text file through the editor, which shows what has changed. Makes it if there is none.',
-        input: z.object({ path, content: z.string().describe('all of it, from the first to the last line') }),
+        input: { path, content: textField({ about: 'all of it, from the first to the last line' }) },
         repeatable: true,
         async run({ path: file, content }, { signal }) {
           await client.request(

@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { StringDecoder } from 'node:string_decoder'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import { InvalidError } from '../../core/errors.ts'
 import { atMost } from '../../system/at-most.ts'
@@ -170,11 +169,11 @@ function processTransport(
   }
 
   function readLines(onLine: (line: string) => void): (chunk: Buffer) => void {
-    const decoder = new StringDecoder('utf8')
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
     let begun: string[] = []
     let length = 0
     return chunk => {
-      const [first, ...more] = decoder.write(chunk).split('\n')
+      const [first, ...more] = decoder.decode(chunk, { stream: true }).split('\n')
       begun.push(first!)
       length += first!.length
       for (const next of more) {

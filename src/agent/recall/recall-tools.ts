@@ -1,8 +1,15 @@
-import { z } from 'zod'
 import type { ConversationKind } from '../../core/conversation.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { SearchHit } from '../../core/listing.ts'
-import { type AgentTool, type Tools, tool } from '../tools/tool.ts'
+import {
+  choiceField,
+  optionalText,
+  optionalWhole,
+  ownTool,
+  textField,
+  wholeField,
+} from '../tools/own-tool.ts'
+import type { AgentTool, Tools } from '../tools/tool.ts'
 import { readPage } from './read-page.ts'
 import type { RecallStore } from './recall-digest.ts'
 
@@ -29,14 +36,14 @@ const syntax =
   'words (all must occur in one message), "a phrase", pre*, -without, role:user, in:<conversation id>, since:2026-08-14, before:7d'
 
 function searchTool(store: RecallStore, { directory, kind = 'main' }: RecallToolsOptions): AgentTool {
-  return tool({
+  return ownTool({
     description: `Searches everything that was said in earlier conversations, newest words included. A query has ${syntax}. Use few, rare words; read more of what is found with read_conversation.`,
-    input: z.object({
-      query: z.string().min(1),
-      limit: z.int().min(1).max(20).default(10),
-      order: z.enum(['ranked', 'newest']).default('ranked'),
-      after: z.string().optional().describe('What the page before gave as next'),
-    }),
+    input: {
+      query: textField({ min: 1 }),
+      limit: wholeField(10, { min: 1, max: 20 }),
+      order: choiceField('ranked', 'newest'),
+      after: optionalText({ about: 'What the page before gave as next' }),
+    },
     repeatable: true,
     async run({ query, limit, order, after }, { conversationId }) {
       const narrow = { kind, order, limit, ...(directory === undefined ? {} : { directory }) }
@@ -71,18 +78,18 @@ function shownHit({ conversation, message, snippet }: SearchHit) {
 
 function readTool(store: RecallStore, { directory, maxChars = 6_000 }: RecallToolsOptions): AgentTool {
   const directories = directory === undefined ? null : [directory].flat()
-  return tool({
+  return ownTool({
     description:
       'Reads a conversation: its newest messages, those around a message, or those from a place on. Long texts are cut; how to read on is said.',
-    input: z.object({
-      id: z
-        .string()
-        .min(1)
-        .describe('A conversation or message id, or the beginning of one, a key, or <id>:<branch>'),
-      from: z.int().min(0).optional().describe('The number of the first message; the oldest is 0'),
-      limit: z.int().min(1).max(100).default(20).describe('How many messages'),
-      offset: z.int().min(0).default(0).describe('Characters to leave out of the first message'),
-    }),
+    input: {
+      id: textField({
+        min: 1,
+        about: 'A conversation or message id, or the beginning of one, a key, or <id>:<branch>',
+      }),
+      from: optionalWhole({ min: 0, about: 'The number of the first message; the oldest is 0' }),
+      limit: wholeField(20, { min: 1, max: 100, about: 'How many messages' }),
+      offset: wholeField(0, { min: 0, about: 'Characters to leave out of the first message' }),
+    },
     repeatable: true,
     run: page => readPage(store, page, maxChars, directories),
   })

@@ -1,11 +1,11 @@
-import { z } from 'zod'
 import type { CountTokens } from '../../context/fit/window.ts'
 import type { Block, ToolResultBlock } from '../../core/block.ts'
 import type { Message } from '../../core/message.ts'
 import type { MessageReader } from '../../core/ports.ts'
 import { estimateTokens } from '../../core/tokens.ts'
 import { outputParts } from '../../core/tool-output.ts'
-import { type AgentTool, tool } from './tool.ts'
+import { ownTool, textField, wholeField } from './own-tool.ts'
+import type { AgentTool } from './tool.ts'
 
 /** Returns a message with its large tool results shortened to their beginning and a hint how to read the
  *  rest. The stored message is not changed. */
@@ -57,14 +57,14 @@ function wholeCharacters(text: string): string {
 /** The tool that reads the rest of a shortened result. Without a reader it reads the agent's messages in
  *  memory. */
 export function readResult(reader: Pick<MessageReader, 'getMessages'> | null, most: number): AgentTool {
-  return tool({
+  return ownTool({
     description:
       'Reads a part of an earlier tool result that was too large to be shown whole. Give the call_id that the shortened result names.',
-    input: z.object({
-      call_id: z.string(),
-      offset: z.int().min(0).default(0).describe('The character to begin at'),
-      length: z.int().min(1).max(most).default(most).describe('How many characters to read'),
-    }),
+    input: {
+      call_id: textField(),
+      offset: wholeField(0, { min: 0, about: 'The character to begin at' }),
+      length: wholeField(most, { min: 1, max: most, about: 'How many characters to read' }),
+    },
     repeatable: true,
     async run({ call_id, offset, length }, { messages }) {
       const message = messages.findLast(one => resultOf(one, call_id) !== undefined)

@@ -1,4 +1,4 @@
-import { type ZodType, z } from 'zod'
+import type { ZodType } from 'zod'
 import { InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -91,25 +91,21 @@ export function tool<Input>(definition: ToolDefinition<Input>): AgentTool {
   const { description, input, repeatable = false, run } = definition
   return {
     description,
-    ...inputBy(input),
+    schema: schemaOf(input),
+    async check(given) {
+      const parsed = await input.safeParseAsync(given)
+      if (parsed.success) return null
+      // Loaded already: the schema is made with it.
+      const { prettifyError } = await import('zod')
+      return prettifyError(parsed.error)
+    },
     repeatable,
     run: async (given, context) => ({ output: jsonOf(await run(await input.parseAsync(given), context)) }),
   }
 }
 
-/** The parts of a tool that follow from the schema of its input. */
-export function inputBy(schema: ZodType): Pick<AgentTool, 'schema' | 'check'> {
-  return {
-    schema: schemaOf(schema),
-    async check(input) {
-      const parsed = await schema.safeParseAsync(input)
-      return parsed.success ? null : z.prettifyError(parsed.error)
-    },
-  }
-}
-
 function schemaOf(schema: ZodType): JsonObject {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input' }) as JsonObject
+  const { $schema: _, ...rest } = schema.toJSONSchema({ io: 'input' }) as JsonObject
   if (rest.type !== 'object') throw new InvalidError('input', 'the input of a tool must be an object')
   return rest
 }

@@ -35,7 +35,7 @@ export interface Letter {
 }
 
 /** The kinds of the 128 ASCII code points. A table, because nearly all text is ASCII. */
-export const asciiKinds: Uint8Array = asciiTable()
+export const asciiKinds: Uint8Array = /* @__PURE__ */ asciiTable()
 
 /** Classifies and folds one code point from 128 up: lower case, without accents, compatibility forms unified.
  *  The same text gives the same letters however it was composed (NFC, NFD, NFKC, NFKD). */
@@ -61,27 +61,35 @@ export function isOwnFold(codePoint: number): boolean {
 
 const letters = new Map<number, Letter>()
 
-/** Unicode properties as patterns. Created lazily for the first non-ASCII character: V8 takes longer to
- *  look up these properties than a short command takes. */
+/** Unicode properties as patterns. Created lazily for the first non-ASCII character, and from texts: V8 looks
+ *  up the properties of a literal when it reads the file, which takes longer than a short command. */
 function makePatterns() {
   return {
-    seen: /[\p{L}\p{N}\p{M}]/u,
+    seen: unicode(String.raw`[\p{L}\p{N}\p{M}]`),
     // In these scripts a mark is an accent, a reading aid or a stress sign, which people omit when they
     // search. In most others (Devanagari, Tamil, Thaana ...) marks are vowels and count as letters.
-    accent:
-      /(?=\p{M})[\p{sc=Zinh}\p{sc=Zyyy}\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Arab}\p{sc=Hebr}\p{sc=Syrc}]/u,
+    accent: unicode(
+      String.raw`(?=\p{M})[\p{sc=Zinh}\p{sc=Zyyy}\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Arab}\p{sc=Hebr}\p{sc=Syrc}]`,
+    ),
     // Without the zero width space, which is a boundary, and the byte order mark, which counts as white
     // space.
-    ignorable: /(?![\u200b\ufeff])[\p{Cf}\p{Emoji_Modifier}]/u,
+    ignorable: unicode(String.raw`(?![\u200b\ufeff])[\p{Cf}\p{Emoji_Modifier}]`),
     // Hiragana and katakana share their prolonged sound and repetition marks, hence the extensions (scx).
-    spaceless:
-      /[\p{sc=Hani}\p{scx=Hira}\p{scx=Kana}\p{sc=Hang}\p{sc=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/u,
+    spaceless: unicode(
+      String.raw`[\p{sc=Hani}\p{scx=Hira}\p{scx=Kana}\p{sc=Hang}\p{sc=Bopo}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]`,
+    ),
     // Without the arrows, the copyright sign and the circled M, which readers take for punctuation.
-    emoji: /(?=[\u2300-\u23ff\u2500-\u{10ffff}])[\p{Extended_Pictographic}\p{Regional_Indicator}]/u,
-    upper: /[\p{Lu}\p{Lt}]/u,
-    mark: /\p{M}/u,
-    digit: /\p{N}/u,
+    emoji: unicode(
+      String.raw`(?=[\u2300-\u23ff\u2500-\u{10ffff}])[\p{Extended_Pictographic}\p{Regional_Indicator}]`,
+    ),
+    upper: unicode(String.raw`[\p{Lu}\p{Lt}]`),
+    mark: unicode(String.raw`\p{M}`),
+    digit: unicode(String.raw`\p{N}`),
   }
+}
+
+function unicode(pattern: string): RegExp {
+  return new RegExp(pattern, 'u')
 }
 
 let patterns: ReturnType<typeof makePatterns> | undefined

@@ -1,10 +1,16 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The path of better-sqlite3's addon for this machine, or null to let better-sqlite3 find it. Its own search
- *  creates a report about the whole process to learn which C library is linked. `version` is the version of
- *  the bundled JavaScript: the addon has to match it exactly. */
-export function findAddon(version: string): string | null {
+/** The files of better-sqlite3, as it is installed. */
+export interface DriverFiles {
+  readonly addon: string
+  readonly error: string
+}
+
+/** Finds better-sqlite3 and its addon for this machine; null lets better-sqlite3 search itself. That creates
+ *  a report about the whole process to learn which C library is linked. `version` is the version of the
+ *  bundled JavaScript: the addon has to match it exactly. Only bundles import this file. */
+export function findDriver(version: string): DriverFiles | null {
   const { platform, arch } = process
   if (!['x64', 'arm64'].includes(arch)) return null
   if (platform !== 'darwin' && !(platform === 'linux' && isLinkedWithGlibc())) return null
@@ -13,9 +19,11 @@ export function findAddon(version: string): string | null {
     const driver = join(import.meta.dirname, folder, 'better-sqlite3')
     const manifest = readIfThere(join(driver, 'package.json'))
     if (manifest === null) continue
-    return manifest.includes(`"version": "${version}"`)
-      ? join(driver, 'prebuilds', `${platform}-${arch}.node`)
-      : null
+    if (!manifest.includes(`"version": "${version}"`)) return null
+    return {
+      addon: join(driver, 'prebuilds', `${platform}-${arch}.node`),
+      error: join(driver, 'lib/sqlite-error.js'),
+    }
   }
   return null
 }

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { rolldown } from 'rolldown'
+import { isOurs, refuseTrouble } from './bundle.ts'
+import { builtinsLater, bundledDriver, driverNotice } from './plugins.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** Modules that are loaded together are one file: a file costs more than the code in it. `$initial` leaves
+ *  out what is loaded on demand. */
+const groups = [
+  { name: 'core', test: /[\\/]src[\\/](core|system)[\\/](?!debug\.ts)|[\\/]check[\\/]target\.ts$|^\0later:/ },
+  // A bundler leaves a file out if nothing of it is used. `debug` acts when it is loaded, and `open` names
+  // the drivers: they must not be part of a file that everything uses.
+  { name: 'debug', test: /[\\/]src[\\/]system[\\/]debug\.ts$/ },
+  { name: 'open', test: /[\\/]src[\\/]stores[\\/]open\.ts$/ },
+  { name: 'context', test: /[\\/]src[\\/]context[\\/]/ },
+  { name: 'recorder', test: /[\\/]src[\\/]recorder[\\/]/ },
+  { name: 'stores', test: /[\\/]src[\\/]stores[\\/](engine|check|programs)[\\/]/ },
+  { name: 'sqlite', test: /[\\/]src[\\/]stores[\\/]sqlite[\\/](?!index|engine)|better-sqlite3/ },
+].map((group, i, { length }) => ({ ...group, priority: length - i, tags: ['$initial' as const] }))
+
+/** Bundles the entry points of the package into a folder. */
+export async function bundleLibrary(folder: string): Promise<void> {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    exports: Readonly<Record<string, string>>
+  }
+  const names = Object.values(exports).flatMap(path => /^\.\/dist\/(.+)\.js$/.exec(path)?.[1] ?? [])
+  const plugins = [builtinsLater('esm'), bundledDriver(root, { ownError: true })]
+  const library = await rolldown({
+    input: Object.fromEntries(names.map(name => [name, join(root, `src/${name}.ts`)])),
+    platform: 'node',
+    transform: { target: 'node22.14' },
+    external: id => !isOurs(id) && !plugins.some(plugin => plugin.isReplaced(id)),
+    plugins,
+    onLog: refuseTrouble,
+  })
+  await library.write({
+    dir: folder,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'shared/[name].js',
+    banner: ({ name }) => (name === 'sqlite' ? driverNotice : ''),
+    codeSplitting: { groups },
+  })
+  await library.close()
+}

@@ -1,0 +1,194 @@
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bundleLibrary } from '../scripts/build/library.ts'
+import { strangeEnvironment } from './support/place.ts'
+import { type Run, runWithWitness } from './support/witness.ts'
+
+const root = join(import.meta.dirname, '..')
+
+// The library as it is packed: programs in `place` import `skein` and get the bundle in `place/dist`.
+const place = mkdtempSync(join(tmpdir(), 'skein-library-'))
+const dist = join(place, 'dist')
+const { NODE_OPTIONS: _, NODE_COMPILE_CACHE: __, ...variables } = process.env
+const env = strangeEnvironment(place, variables)
+let files: readonly string[]
+
+beforeAll(async () => {
+  copyFileSync(join(root, 'package.json'), join(place, 'package.json'))
+  symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
+  await bundleLibrary(dist)
+  files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.js'))
+})
+afterAll(() => rmSync(place, { recursive: true, force: true }))
+
+/** Runs a module with this code. */
+function run(code: string): Run {
+  const program = join(place, 'program.mjs')
+  writeFileSync(program, code)
+  return runWithWitness([program], { place, cwd: place, env })
+}
+
+/** The files that a run loaded, without its program, relative to the package. */
+function loaded({ files }: Run): readonly string[] {
+  return files.map(url => relative(place, fileURLToPath(url))).filter(name => name !== 'program.mjs')
+}
+
+describe('the bundled entry points', () => {
+  it('contain every module once', () => {
+    const places = new Map<string, string[]>()
+    for (const name of files) {
+      for (const [, module] of readFileSync(join(dist, name), 'utf8').matchAll(/^\/\/ (src\/\S+\.ts)$/gm))
+        places.set(module!, [...(places.get(module!) ?? []), name])
+    }
+    expect(places.size).toBeGreaterThan(200)
+    expect([...places].filter(([, found]) => found.length > 1)).toEqual([])
+  })
+
+  it('are where the package has them, and share one class per error', () => {
+    const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      exports: Record<string, string>
+    }
+    const entries = Object.values(manifest.exports).filter(path => path.endsWith('.js'))
+    expect(files).toEqual(expect.arrayContaining(entries.map(path => path.replace('./dist/', ''))))
+    const { stdout, stderr } = run(`
+      import { conversationId, InvalidError, openStore, SkeinError } from 'skein'
+      import { tool } from 'skein/agent'
+      import { fit } from 'skein/context'
+      import { openSqliteStore } from 'skein/sqlite'
+      import { openPostgresStore } from 'skein/postgres'
+      import { z } from 'zod'
+      const caught = []
+      for (const attempt of [
+        () => conversationId('x'),
+        () => openStore('http://example.org'),
+        () => openSqliteStore('http://example.org'),
+        () => openPostgresStore('http://example.org'),
+        () => tool({ description: 'x', input: z.string(), run: () => 1 }),
+      ]) {
+        try {
+          await attempt()
+        } catch (error) {
+          caught.push([error instanceof InvalidError, error instanceof SkeinError, error.name])
+        }
+      }
+      console.log(JSON.stringify(caught))`)
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual(Array.from({ length: 5 }, () => [true, true, 'InvalidError']))
+  })
+
+  it('load few files, no package and no slow module of Node', () => {
+    const costly = /(net|tty|stream|crypto|child_process|perf_hooks|zlib|http|dgram|fs\/promises|os|report)$/
+    for (const [name, most] of [
+      ['skein', 3],
+      ['skein/sqlite', 6],
+      ['skein/models', 4],
+      ['skein/recorder', 4],
+      ['skein/agent', 6],
+      ['skein/acp', 6],
+    ] as const) {
+      const ran = run(`import '${name}'`)
+      expect(ran).toMatchObject({ code: 0, stderr: '' })
+      expect(loaded(ran).length, name).toBeLessThanOrEqual(most)
+      expect(loaded(ran).filter(file => !file.startsWith('dist/'))).toEqual([])
+      const native = ran.builtins.filter(builtin => builtin.startsWith('NativeModule '))
+      expect(
+        native.filter(builtin => costly.test(builtin)),
+        name,
+      ).toEqual([])
+    }
+  })
+
+  it('open a store with one script of better-sqlite3: its class of errors, which the program may know', () => {
+    const ran = run(`
+      import { openStore } from 'skein'
+      const store = await openStore('./conversations.db')
+      const { branch } = await store.create({})
+      const { head } = await store.append(branch, null, [{ role: 'user', content: 'hello' }])
+      console.log((await store.tail(head, { tokens: 100 })).messages.length)
+      await store.close()`)
+    expect(ran).toMatchObject({ code: 0, stdout: '1\n', stderr: '' })
+    const scripts = loaded(ran).filter(file => file.includes('better-sqlite3'))
+    expect(scripts.map(file => basename(file))).toEqual(['sqlite-error.js'])
+    const shared = run(`
+      import { openStore } from 'skein'
+      import Database from 'better-sqlite3'
+      const store = await openStore(':memory:')
+      try {
+        new Database(':memory:').exec('nonsense')
+      } catch (error) {
+        console.log(error instanceof Database.SqliteError, error.code)
+      }
+      await store.close()`)
+    expect(shared).toMatchObject({ code: 0, stdout: 'true SQLITE_ERROR\n', stderr: '' })
+  })
+
+  it('use the installed better-sqlite3 if it is another version', () => {
+    const other = join(place, 'other')
+    const [folder, real] = [
+      join(other, 'node_modules/better-sqlite3'),
+      join(root, 'node_modules/better-sqlite3'),
+    ]
+    mkdirSync(folder, { recursive: true })
+    for (const part of ['lib', 'prebuilds']) symlinkSync(join(real, part), join(folder, part))
+    const manifest = readFileSync(join(real, 'package.json'), 'utf8')
+    writeFileSync(
+      join(folder, 'package.json'),
+      manifest.replace(/"version": "[^"]+"/, '"version": "13.99.0"'),
+    )
+    copyFileSync(join(root, 'package.json'), join(other, 'package.json'))
+    symlinkSync(dist, join(other, 'dist'))
+    const program = join(other, 'program.mjs')
+    writeFileSync(
+      program,
+      `import { openStore } from 'skein'
+      await (await openStore(':memory:')).close()`,
+    )
+    const ran = spawnSync(process.execPath, ['--preserve-symlinks', program], {
+      cwd: other,
+      env: { ...env, NODE_DEBUG: 'module' },
+      encoding: 'utf8',
+    })
+    expect(ran.status).toBe(0)
+    expect(ran.stderr).toMatch(/better-sqlite3\/lib\/binding\.js/)
+  })
+
+  it('keep the names of functions in stack traces', () => {
+    const { stderr } = run(`
+      import { conversationId } from 'skein'
+      conversationId('nonsense')`)
+    expect(stderr).toMatch(/InvalidError: .*\n +at conversationId \(/)
+  })
+
+  it('leave out of another bundle what it does not use', async () => {
+    for (const [code, most] of [
+      [`export { textOf } from 'skein'`, 2_000],
+      [`export { InvalidError } from 'skein'`, 4_000],
+      [`export { tool } from 'skein/agent'`, 8_000],
+    ] as const) {
+      writeFileSync(join(place, 'shaken.mjs'), code)
+      const bundle = await rolldown({
+        input: join(place, 'shaken.mjs'),
+        platform: 'node',
+        external: id => /^(node:|[a-z@])/.test(id) && !id.startsWith('skein'),
+      })
+      const { output } = await bundle.generate({ format: 'esm' })
+      await bundle.close()
+      expect(output.length, code).toBe(1)
+      expect(output[0].code.length, code).toBeLessThan(most)
+    }
+  })
+})
