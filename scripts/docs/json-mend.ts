@@ -92,6 +92,10 @@ export const mendShapes = {
           .describe('false if another process had the file open; null for PostgreSQL'),
         erased_titles: count.describe('automatic titles that repeated an erased message'),
         erased_summaries: count,
+        renamed_branches: z
+          .array(z.string())
+          .describe('new names of branches whose names repeated the words'),
+        erased_events: count.describe('trace events that quoted an erased message'),
         input_lines: count
           .nullable()
           .describe('lines removed from the input history; null if it is read-only'),

@@ -156,6 +156,9 @@ const removed = z.strictObject({
     .array(z.strictObject({ conversation: id, branch: z.string(), from: id, to: id.nullable() }))
     .describe('branches whose head has changed'),
   missing: z.array(z.string()).describe('named ids that do not exist'),
+  renamed_branches: z.array(z.string()).describe('new names of branches whose names repeated the words'),
+  erased_events: count.describe('trace events that quoted a deleted message'),
+  input_lines: count.nullable().describe('lines removed from the input history; null if it is read-only'),
 })
 
 const restored = z.array(z.strictObject({ id, restored: z.boolean(), keys_taken: z.array(z.string()) }))
@@ -268,7 +271,10 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
         clock_jumped: z
           .strictObject({ from: time, to: time })
           .nullable()
-          .describe('the clock moved by more than a day, so nothing was done'),
+          .describe('the clock moved backwards or by more than a year, so nothing was done'),
+        input_lines: count
+          .nullable()
+          .describe('lines removed from the input history; null if it is read-only'),
       }),
     },
   ],

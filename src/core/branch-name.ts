@@ -45,6 +45,15 @@ export function branchNameFrom(text: string): string | null {
   return words.length === 0 ? null : words.join('-')
 }
 
+/** Whether a branch name is made of the first words of a text, perhaps with a number. */
+export function isNameFrom(name: string, text: string): boolean {
+  const made = branchNameFrom(text)
+  if (made === null) return false
+  const [ending] = /-\d{1,9}$/.exec(name) ?? []
+  if (name === made || ending === undefined) return name === made
+  return name === `${cutWord(made, mostCharacters - ending.length)}${ending}`
+}
+
 /** The name itself, then numbered: `use-full-jitter-2`, `use-full-jitter-3` … Each has at most 24 characters.
  *  The caller takes the first one that is free. */
 export function* numberedNames(name: string): Generator<string, never> {

@@ -13,6 +13,7 @@ export type {
   MovedBranch,
   PurgedConversation,
   Remnant,
+  SweepOptions,
   SweepReceipt,
 } from './removal.ts'
 export type { SeqRange } from './runs.ts'

@@ -34,6 +34,7 @@ import type {
   DeletedMessages,
   ErasedMessages,
   PurgedConversation,
+  SweepOptions,
   SweepReceipt,
 } from './removal.ts'
 import type { Stretch } from './runs.ts'
@@ -361,7 +362,7 @@ export interface Deleter {
 export interface Maintainer {
   /** Moves expired task conversations to the trash, and purges those that have been in the trash for seven
    *  days and at least two sweeps. A store does not run it by itself. */
-  sweep(options?: { readonly dryRun?: boolean }): Promise<SweepReceipt>
+  sweep(options?: SweepOptions): Promise<SweepReceipt>
   /** Brings the search index up to date. Returns the number of indexed messages. */
   indexSearch(): Promise<number>
   /** Drops the search index. The next search builds it again. */

@@ -31,6 +31,10 @@ export interface DeletedMessages {
   readonly summaries: number
   /** The number of automatic titles cleared because they repeated a deleted message. */
   readonly titles: number
+  /** The branches that were renamed because their name repeated a deleted message, by their new names. */
+  readonly branches: readonly BranchRef[]
+  /** The number of trace events emptied because they quoted a deleted message. */
+  readonly events: number
   /** Where the content may still be. Empty if nothing was deleted. */
   readonly remains: readonly Remnant[]
 }
@@ -43,6 +47,10 @@ export interface ErasedMessages {
   readonly summaries: number
   /** The number of automatic titles cleared because they repeated an erased message. */
   readonly titles: number
+  /** The branches that were renamed because their name repeated an erased message, by their new names. */
+  readonly branches: readonly BranchRef[]
+  /** The number of trace events emptied because they quoted an erased message. */
+  readonly events: number
   /** Where the content may still be. Empty if nothing was erased. */
   readonly remains: readonly Remnant[]
 }
@@ -55,6 +63,15 @@ export interface PurgedConversation {
   readonly messages: number
   /** Where the content may still be. Empty if nothing was purged. */
   readonly remains: readonly Remnant[]
+}
+
+/** How to sweep. */
+export interface SweepOptions {
+  /** Changes nothing, and names what a sweep would do. Default: false. */
+  readonly dryRun?: boolean
+  /** Sweeps even if the clock has moved by more than a day since the last sweep: a person who sweeps now and
+   *  then knows the time. Default: false. */
+  readonly trustClock?: boolean
 }
 
 /** The effects of `sweep`. */

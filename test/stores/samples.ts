@@ -167,6 +167,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   deleteSummaries: span,
   insertEvent: { conv, n: 0, type: 'plan', at: now, data: '{}' },
   setNextEvent: { conv, next_event: 1 },
+  setEventData: { conv, n: 0, data: '{}' },
   events: { conv, after: -1, types: ['plan'], limit: 10 },
   eventsDown: { conv, below: 9, types: ['plan'], limit: 10 },
   spanFacts: span,

@@ -16,7 +16,7 @@ const talkOptions: Readonly<Record<string, CommandOption>> = {
   session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
   resume: { value: '<id>', help: 'continue exactly this conversation' },
   model: { short: 'm', value: '<name>', help: 'model, from now on; skein config models lists them' },
-  system: { value: '<text>', help: 'system prompt of the conversation, from now on' },
+  system: { value: '<text>', help: 'system prompt of the conversation, from now on; "" removes it' },
   option: modelOption,
   force: { help: 'also a conversation of another project' },
 }

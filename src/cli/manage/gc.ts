@@ -14,23 +14,43 @@ import { formatTime } from '../output/time.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { allConversations } from './all-conversations.ts'
+import { forgetLines, inputsOf, tellInputs } from './remnants.ts'
 
 /** `skein gc`: moves expired conversations to the trash, and purges old ones from it. */
 export const gcCommand: CommandHandler = (args, context) =>
   withStore(context, async store => {
     const dryRun = hasOption(args, 'dry-run')
     // Counted before the sweep, while the conversations exist. Their sizes require reading everything.
-    const planned = withOverdue(await store.sweep({ dryRun: true }), await overdueIn(store, context.now()))
+    const trustClock = await isPlausible(store)
+    const dry = await store.sweep({ dryRun: true, trustClock })
+    const planned = withOverdue(dry, await overdueIn(store, context.now()))
     const isWeighed = dryRun || context.json
     const amounts = await amountsOf(store, [...planned.trashed, ...planned.purged], { measure: isWeighed })
-    const receipt = dryRun ? planned : await sweepOnce(store, planned.purged)
+    const repeated = new Set<string>()
+    if (!dryRun)
+      for (const id of planned.purged)
+        for (const line of await inputsOf(store, id, context)) repeated.add(line)
+    const receipt = dryRun ? planned : await sweepOnce(store, planned.purged, trustClock)
+    const inputs = receipt.purged.length > 0 && !dryRun ? forgetLines(repeated, context) : 0
     const compacted = hasOption(args, 'compact') ? await store.compact() : null
     const kept = isWeighed ? await keptBy(receipt, store, context.now()) : []
-    const swept: Swept = { receipt, amounts, kept, compacted, at: context.now() }
+    const swept: Swept = { receipt, amounts, kept, compacted, inputs, at: context.now() }
     if (context.json) context.out.line(JSON.stringify(jsonOf(swept)))
     else tell(context, swept)
     return exitCode.ok
   })
+
+/** The longest time between two runs of `gc` that is not taken for a wrong clock. */
+const longestPauseMs = 400 * 86_400_000
+
+/** Whether the clock may be trusted: it has not moved since the last sweep, or by a time that a person may
+ *  let pass between two runs. */
+async function isPlausible(store: Maintainer): Promise<boolean> {
+  const { clockJumped } = await store.sweep({ dryRun: true })
+  if (clockJumped === null) return true
+  const pause = clockJumped.to.getTime() - clockJumped.from.getTime()
+  return pause > 0 && pause <= longestPauseMs
+}
 
 /** What has been in the trash long enough. The store also waits for two sweeps, as a safeguard of automatic
  *  ones; a person who runs `gc` has decided. */
@@ -45,8 +65,12 @@ function withOverdue(receipt: SweepReceipt, overdue: readonly ConversationId[]):
 }
 
 /** Sweeps, and once more if the first sweep has left something that is old enough. */
-async function sweepOnce(store: Maintainer, due: readonly ConversationId[]): Promise<SweepReceipt> {
-  const first = await store.sweep()
+async function sweepOnce(
+  store: Maintainer,
+  due: readonly ConversationId[],
+  trustClock: boolean,
+): Promise<SweepReceipt> {
+  const first = await store.sweep({ trustClock })
   if (first.clockJumped || due.every(id => first.purged.includes(id))) return first
   const second = await store.sweep()
   return {
@@ -63,10 +87,12 @@ interface Swept {
   readonly kept: readonly Kept[]
   /** Null without --compact. */
   readonly compacted: CompactReceipt | null
+  /** Lines removed from the input history; null if it could not be written. */
+  readonly inputs: number | null
   readonly at: number
 }
 
-function jsonOf({ receipt, amounts, kept, compacted, at }: Swept) {
+function jsonOf({ receipt, amounts, kept, compacted, inputs, at }: Swept) {
   const { dryRun, trashed, purged, clockJumped } = receipt
   const [moved, deleted] = [sumOf(trashed, amounts), sumOf(purged, amounts)]
   return {
@@ -87,12 +113,14 @@ function jsonOf({ receipt, amounts, kept, compacted, at }: Swept) {
       from: clockJumped.from.toISOString(),
       to: clockJumped.to.toISOString(),
     },
+    input_lines: inputs,
   }
 }
 
 function tell(context: CommandContext, swept: Swept): void {
   if (context.quiet) return
   tellSweep(context, swept)
+  tellInputs(swept.inputs, context)
   const { compacted } = swept
   if (compacted === null) return
   const [before, after] = [compacted.bytesBefore, compacted.bytesAfter].map(formatBytes)

@@ -2,7 +2,7 @@ import type { Conversation } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
-import type { Stretch } from '../../core/runs.ts'
+import type { SeqRange, Stretch } from '../../core/runs.ts'
 import { errorReport } from '../command-line/error-report.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { shortestIdLength } from '../output/short-id.ts'
@@ -74,11 +74,11 @@ function refuseBranch(text: string, { conversation, branch }: Resolved): void {
   }
 }
 
-/** The number of messages in the subtrees of these messages, including the messages themselves. Stretches are
- *  in order of seq, parents first. */
-export function subtreeSize(runs: readonly Stretch[], seqs: readonly number[]): number {
+/** The subtrees of these messages, including the messages themselves. Stretches are in order of seq, parents
+ *  first. */
+export function subtreeParts(runs: readonly Stretch[], seqs: readonly number[]): readonly SeqRange[] {
   const taken = new Set<number>()
-  let size = 0
+  const parts: SeqRange[] = []
   for (const { firstSeq, lastSeq, parentSeq } of runs) {
     const below = parentSeq !== null && taken.has(parentSeq)
     const own = seqs.filter(seq => firstSeq <= seq && seq <= lastSeq)
@@ -86,7 +86,7 @@ export function subtreeSize(runs: readonly Stretch[], seqs: readonly number[]): 
     if (from > lastSeq) continue
     // Every message with a child ends a stretch, so only the ends are needed.
     taken.add(lastSeq)
-    size += lastSeq - from + 1
+    parts.push({ lo: from, hi: lastSeq })
   }
-  return size
+  return parts
 }

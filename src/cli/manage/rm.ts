@@ -1,9 +1,11 @@
 import { parseDuration } from '../../config/duration.ts'
 import { trashGraceMs } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
+import type { ConversationId } from '../../core/ids.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, Deleter, Lister, MessageReader } from '../../core/ports.ts'
 import type { DeletedMessages } from '../../core/removal.ts'
+import type { SeqRange } from '../../core/runs.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { confirm } from '../command-line/confirm.ts'
@@ -18,7 +20,8 @@ import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { type ConversationScope, conversationScope } from '../target/scope.ts'
 import { allConversations } from './all-conversations.ts'
-import { findRemoval, type Removal, subtreeSize } from './removal.ts'
+import { forgetLines, inputsOf, tellBranches, tellInputs } from './remnants.ts'
+import { findRemoval, type Removal, subtreeParts } from './removal.ts'
 import { restoreCommand } from './restore.ts'
 
 /** `skein rm`: moves conversations to the trash, and deletes single messages. */
@@ -38,7 +41,8 @@ async function removeFrom(
     bulk === null
       ? await findRemoval(store, args.arguments, context)
       : await everything(store, bulk, await conversationScope(store, context, bulk), context.now())
-  const gone = await messagesGone(store, removal, hasOption(args, 'cascade'))
+  const parts = await partsGone(store, removal, hasOption(args, 'cascade'))
+  const gone = parts.reduce((sum, { size }) => sum + size, 0)
 
   if (hasOption(args, 'dry-run')) return dryRun(store, removal, gone, bulk, context)
   if (removal.conversations.length + removal.messages.length > 0) {
@@ -49,24 +53,28 @@ async function removeFrom(
       return exitCode.ok
     }
   }
+  const repeated = new Set<string>()
+  for (const { id, ranges } of parts)
+    for (const line of await inputsOf(store, id, context, ranges)) repeated.add(line)
   const deleted = await remove(store, removal, hasOption(args, 'cascade'), context)
-  await receipt(store, removal, deleted, bulk, context)
+  const inputs = deleted.deleted > 0 ? forgetLines(repeated, context) : 0
+  await receipt(store, removal, { ...deleted, inputs }, bulk, context)
   return exitCode.ok
 }
 
 /** Conversations chosen by a rule instead of by their ids. */
 interface Bulk {
-  /** Of all directories. Otherwise of the project. */
+  /** Of all directories. Otherwise of the project of the working directory. */
   readonly all: boolean
+  /** Only conversations that `skein set --project` has given to this project. Null for any. */
+  readonly project: string | null
   /** The time without activity, as typed and in milliseconds. Null for any. */
   readonly idle: { readonly text: string; readonly ms: number } | null
 }
 
 function bulkOf(args: Args): Bulk | null {
   const text = textOption(args, 'older-than')
-  const [rule] = ['older-than', 'all', 'here'].filter(
-    name => hasOption(args, name) || (name === 'older-than' && text !== undefined),
-  )
+  const [rule] = ['older-than', 'all', 'here', 'project'].filter(name => hasOption(args, name))
   if (rule === undefined) {
     if (args.arguments.length === 0)
       throw new UsageError(
@@ -81,13 +89,16 @@ function bulkOf(args: Args): Bulk | null {
     if (hasOption(args, other))
       throw new UsageError(`--${rule} and --${other} contradict each other`, 'Drop one.')
   }
-  const all = hasOption(args, 'all')
-  if (all && hasOption(args, 'here'))
+  if (hasOption(args, 'all') && hasOption(args, 'here'))
     throw new UsageError('--all and --here contradict each other', 'Drop one.')
-  if (text === undefined) return { all, idle: null }
+  const project = textOption(args, 'project') ?? null
+  if (project === '') throw new UsageError('--project must not be empty')
+  // A named project is not bound to a directory.
+  const all = hasOption(args, 'all') || (project !== null && !hasOption(args, 'here'))
+  if (text === undefined) return { all, project, idle: null }
   const ms = parseDuration(text)
   if (ms === null) throw new UsageError(`--older-than: "${text}" is not a duration`, 'Such as 30d, 12h or 2w')
-  return { all, idle: { text, ms } }
+  return { all, project, idle: { text, ms } }
 }
 
 async function undo(args: Args, context: CommandContext): Promise<number> {
@@ -100,30 +111,41 @@ async function undo(args: Args, context: CommandContext): Promise<number> {
 
 async function everything(
   store: Lister,
-  { idle }: Bulk,
+  { idle, project }: Bulk,
   scope: ConversationScope,
   now: number,
 ): Promise<Removal> {
-  const filter = { ...scope.filter, ...(idle && { updatedBefore: new Date(now - idle.ms) }) }
+  const filter = {
+    ...scope.filter,
+    ...(project !== null && { project }),
+    ...(idle && { updatedBefore: new Date(now - idle.ms) }),
+  }
   const { items } = await allConversations(store, filter)
   return { conversations: items, messages: [], missing: [] }
 }
 
-/** The number of messages to delete. Throws UsageError if they have children, unless the whole subtree is
- *  deleted. */
-async function messagesGone(
+/** The messages of one conversation to delete. */
+interface PartGone {
+  readonly id: ConversationId
+  readonly ranges: readonly SeqRange[]
+  readonly size: number
+}
+
+/** The messages to delete. Throws UsageError if they have children, unless the whole subtree is deleted. */
+async function partsGone(
   store: ConversationReader & MessageReader,
   { messages }: Removal,
   cascade: boolean,
-): Promise<number> {
+): Promise<readonly PartGone[]> {
   const byConversation = Map.groupBy(messages, message => message.conversationId)
-  let gone = 0
+  const parts: PartGone[] = []
   for (const [id, named] of byConversation) {
     const runs = await collectPages(page => store.listStretches(id, page))
-    const size = subtreeSize(
+    const ranges = subtreeParts(
       runs,
       named.map(({ seq }) => seq),
     )
+    const size = ranges.reduce((sum, { lo, hi }) => sum + hi - lo + 1, 0)
     if (size > named.length && !cascade) {
       const ids = await Promise.all(named.map(message => uniqueShortId(store, message.id)))
       const after = plural(size - named.length, 'message')
@@ -133,9 +155,9 @@ async function messagesGone(
         `Delete all: skein rm --cascade ${ids.join(' ')}`,
       )
     }
-    gone += size
+    parts.push({ id, ranges, size })
   }
-  return gone
+  return parts
 }
 
 async function questionOf(
@@ -152,11 +174,15 @@ async function questionOf(
       conversations.length === 1
         ? `${plural(messages, 'message')} on ${plural((await collectPages(page => store.listBranches(only!.id, page))).length, 'branch', 'branches')}`
         : `${formatInteger(conversations.length)} conversations with ${plural(messages, 'message')}`
-    const where = bulk === null ? '' : bulk.all ? ', of all directories,' : ' of this project'
-    parts.push(`move ${what}${where} to trash`)
+    parts.push(`move ${what}${bulk === null ? '' : whereOf(bulk)} to trash`)
   }
   if (gone > 0) parts.push(`delete ${plural(gone, 'message')} for good`)
   return `${parts.join(', ')}?`
+}
+
+function whereOf({ all, project }: Bulk): string {
+  if (project !== null) return ` of project ${JSON.stringify(project)}${all ? '' : ' in this directory'}`
+  return all ? ', of all directories,' : ' of this project'
 }
 
 /** Before the question about messages: only a conversation can come back from the trash. */
@@ -213,7 +239,18 @@ async function remove(
   }
 }
 
-const nothingDeleted: DeletedMessages = { deleted: 0, moved: [], summaries: 0, titles: 0, remains: [] }
+/** What was deleted, and the lines that were removed from the input history: null if it cannot be written. */
+type Deleted = DeletedMessages & { readonly inputs: number | null }
+
+const nothingDeleted: DeletedMessages = {
+  deleted: 0,
+  moved: [],
+  summaries: 0,
+  titles: 0,
+  branches: [],
+  events: 0,
+  remains: [],
+}
 
 async function dryRun(
   store: ConversationReader,
@@ -225,7 +262,7 @@ async function dryRun(
   const { conversations, missing } = removal
   const { style } = context.out
   if (context.json) {
-    context.out.line(JSON.stringify(jsonOf(true, removal, { ...nothingDeleted, deleted: gone })))
+    context.out.line(JSON.stringify(jsonOf(true, removal, { ...nothingDeleted, deleted: gone, inputs: 0 })))
     return exitCode.ok
   }
   for (const { id, title, messages } of conversations) {
@@ -250,7 +287,7 @@ async function dryRun(
 async function receipt(
   store: ConversationReader,
   removal: Removal,
-  deleted: DeletedMessages,
+  deleted: Deleted,
   bulk: Bulk | null,
   context: CommandContext,
 ): Promise<void> {
@@ -277,6 +314,8 @@ async function receipt(
         to === null ? 'is empty now' : `ends with ${err.style.id(await uniqueShortId(store, to))} now`
       err.line(`  ${err.style.branch(err.style.safe(branch.name))} ${where}`)
     }
+    tellBranches(deleted.branches, context)
+    tellInputs(deleted.inputs, context)
   }
   sayMissing(missing, context)
   if (deleted.remains.some(place => place !== 'backups'))
@@ -284,8 +323,9 @@ async function receipt(
   if (conversations.length + messages.length + missing.length === 0) err.line(nothingFound(bulk!))
 }
 
-function nothingFound({ all, idle }: Bulk): string {
-  const where = all ? 'in this store' : 'here'
+function nothingFound({ all, project, idle }: Bulk): string {
+  const place = all ? 'in this store' : 'here'
+  const where = project === null ? place : `of project ${JSON.stringify(project)} ${place}`
   if (idle === null) return `there are no conversations ${where}`
   const [, count, unit] = /^(\d+)\s*([a-z]+)$/i.exec(idle.text.trim()) ?? []
   const name = { d: 'day', h: 'hour', w: 'week', m: 'minute' }[unit ?? '']
@@ -299,7 +339,11 @@ function sayMissing(missing: readonly string[], context: CommandContext): void {
   context.err.line(`not there, or in the trash already: ${names}`)
 }
 
-function jsonOf(dry_run: boolean, removal: Removal, { deleted, moved, summaries }: DeletedMessages) {
+function jsonOf(
+  dry_run: boolean,
+  removal: Removal,
+  { deleted, moved, summaries, branches, events, inputs }: Deleted,
+) {
   return {
     dry_run,
     trashed: removal.conversations.map(({ id }) => id),
@@ -312,5 +356,8 @@ function jsonOf(dry_run: boolean, removal: Removal, { deleted, moved, summaries 
       to,
     })),
     missing: removal.missing,
+    renamed_branches: branches.map(({ name }) => name),
+    erased_events: events,
+    input_lines: inputs,
   }
 }

@@ -15,7 +15,6 @@ import type { Model, ModelOptions } from '../../core/model.ts'
 import type { MessageReader } from '../../core/ports.ts'
 import { type Args, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
-import { UsageError } from '../command-line/usage-error.ts'
 import type { KeptSettings } from '../target/kept-settings.ts'
 import { chooseModel, demoMark, type ModelChoice, openChoice, openChosenModel } from './choose-model.ts'
 import { type ConfiguredTools, configuredTools, type ToolStore } from './configured-tools.ts'
@@ -56,8 +55,7 @@ export async function openModelSetup(
   context: CommandContext,
   conversation: Conversation | null = null,
 ): Promise<ModelSetup> {
-  const system = textOption(args, 'system') ?? null
-  if (system?.trim() === '') throw new UsageError('--system must not be empty')
+  const system = textOption(args, 'system')?.trim() === '' ? '' : (textOption(args, 'system') ?? null)
   const call = callOptions(args)
   const { model, choice, config } = await openChosenModel(args, context, conversation)
   return createModelSetup(model, choice, config, {
@@ -89,7 +87,7 @@ function recallOf(query: string | undefined): NonNullable<AgentOptions['recall']
 }
 
 export interface ModelSetupOptions {
-  /** The system prompt that was given, which conversations keep. */
+  /** The system prompt that was given, which conversations keep. An empty one removes theirs. */
   readonly system?: string | null
   /** The options that were given with `-o`. */
   readonly call?: CallOptions
@@ -116,8 +114,10 @@ export function createModelSetup(
     started = opened ? await opened.on(store, model) : {}
     return opened
   }
-  const systemIn: ModelSetup['systemIn'] = conversation =>
-    system ?? (conversation?.promptPolicy === 'stored' ? (conversation.prompt?.text ?? null) : null)
+  const systemIn: ModelSetup['systemIn'] = conversation => {
+    if (system !== null) return system === '' ? null : system
+    return conversation?.promptPolicy === 'stored' ? (conversation.prompt?.text ?? null) : null
+  }
   return {
     model,
     choice,
@@ -133,7 +133,7 @@ export function createModelSetup(
     ofNew: {
       model: model.id,
       promptPolicy: 'stored',
-      ...(system !== null && { prompt: system }),
+      ...(system !== null && system !== '' && { prompt: system }),
       ...(choice.from === 'nothing' && { metadata: demoMark }),
     },
     changeOf: conversation => changeOf(conversation, choice, system),
@@ -154,7 +154,7 @@ export function createModelSetup(
         model,
         ...settings,
         ...(store ? { store } : { history: said }),
-        ...(system === null ? {} : { system }),
+        ...(system === null || system === '' ? {} : { system }),
         ...(opened ? { tools: started } : {}),
         recall,
       })
@@ -176,11 +176,12 @@ function changeOf(
 ): ConversationPatch | null {
   const { demo, ...rest } = metadata
   const isChosen = choice.from !== 'nothing' && demo === true
-  const isOtherPrompt = system !== null && (prompt?.text !== system || promptPolicy !== 'stored')
+  const wanted = system === '' ? null : system
+  const isOtherPrompt = system !== null && ((prompt?.text ?? null) !== wanted || promptPolicy !== 'stored')
   const patch: ConversationPatch = {
     ...(model !== choice.id && { model: choice.id }),
     ...(isChosen && { metadata: rest }),
-    ...(isOtherPrompt && { prompt: system, promptPolicy: 'stored' as const }),
+    ...(isOtherPrompt && { prompt: wanted, promptPolicy: 'stored' as const }),
   }
   return Object.keys(patch).length === 0 ? null : patch
 }

@@ -3,17 +3,18 @@ import type { Json } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import { collapseSpaces } from './cut.ts'
 
-/** A message in one line: its first text, or a description of its content. White space is collapsed; control
+/** A message in one line: its texts, or a description of its content. White space is collapsed; control
  *  characters are kept. */
 export function gistOf(message: Pick<Message, 'content' | 'erased'>): string {
   if (message.erased) return '(erased)'
+  const texts: string[] = []
   let other = ''
   for (const block of message.content) {
     const text = block.type === 'text' ? collapseSpaces(String(block.text ?? '')) : ''
-    if (text !== '') return text
-    other ||= blockGist(block)
+    if (text !== '') texts.push(text)
+    else other ||= blockGist(block)
   }
-  return other || '(empty)'
+  return texts.join(' ') || other || '(empty)'
 }
 
 function blockGist(block: Block): string {

@@ -207,16 +207,29 @@ function* head({ facts, branch }: ShownPath, { width, style, short, env }: ShowO
   const { dot, dots } = style.symbols
   yield style.title(cut(style.safe(collapseSpaces(one.title ?? one.label ?? '(no title)')), width, dots))
   const parts = [style.safe(branch), plural(pathMessages, 'message')]
-  if (one.directory !== null) parts.push(cutLineMiddle(style.safe(tildify(one.directory, env)), 40, dots))
+  if (one.directory !== null)
+    parts.push(cutLineMiddle(style.safe(tildify(one.directory, env)), Math.min(40, width), dots))
   if (one.tokensUsed > 0) parts.push(`${formatCount(one.tokensUsed)} tokens`)
   const cost = one.tokensUsed > 0 ? formatMoney(conversationCost(one)) : ''
   if (cost !== '') parts.push(cost)
   if (isLive) parts.push('live')
   if (one.trashedAt !== null) parts.push('in the trash')
-  const line = wrap(parts.join(` ${dot} `), Math.max(20, width - 9))
-  yield `${style.id(short(one.id))} ${dot} ${line[0]}`
-  yield* line.slice(1)
+  const id = short(one.id)
+  const [first, ...others] = packParts([id, ...parts], ` ${dot} `, width)
+  yield `${style.id(id)}${first!.slice(id.length)}`
+  yield* others
   yield ''
+}
+
+/** The parts in as few lines as fit, each part on one line. */
+function packParts(parts: readonly string[], between: string, width: number): readonly string[] {
+  const lines: string[] = []
+  for (const part of parts) {
+    const longer = lines.length === 0 ? part : `${lines.at(-1)}${between}${part}`
+    if (lines.length > 0 && widthOf(longer) <= width) lines[lines.length - 1] = longer
+    else lines.push(part)
+  }
+  return lines
 }
 
 /** The author of a message: You, the model, System or Tool. */

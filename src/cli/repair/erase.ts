@@ -2,12 +2,13 @@ import { userInfo } from 'node:os'
 import { type Message, textOf } from '../../core/message.ts'
 import type { ConversationReader, Deleter, Maintainer, MessageReader } from '../../core/ports.ts'
 import type { ErasedMessages } from '../../core/removal.ts'
+import { inputHistoryFile, repeatedInputs } from '../chat/input/input-history.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { confirm } from '../command-line/confirm.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { type Remnants, removeRemnants, tellRemnants } from '../manage/remnants.ts'
+import { type Remnants, removeRemnants, tellBranches, tellRemnants } from '../manage/remnants.ts'
 import { collapseSpaces, cut } from '../output/cut.ts'
 import { plural } from '../output/number.ts'
 import { uniqueShortId } from '../output/short-id.ts'
@@ -36,13 +37,21 @@ async function eraseIn(
   const by = textOption(args, 'by') ?? userInfo().username
   const ids = waiting.map(({ id }) => id)
   const done = ids.length > 0 ? await store.eraseMessages(ids, { by, reason }) : nothingErased
+  const repeated = await repeatedInputs(inputHistoryFile(context.env), waiting.map(textOf))
   const remnants =
-    done.erased > 0 ? await removeRemnants(store, waiting, done.remains, context) : { places: [], inputs: 0 }
+    done.erased > 0 ? await removeRemnants(store, repeated, done.remains, context) : { places: [], inputs: 0 }
   tell(context, { done, already: messages.length - waiting.length, ids, by, reason, remnants })
   return exitCode.ok
 }
 
-const nothingErased: ErasedMessages = { erased: 0, summaries: 0, titles: 0, remains: [] }
+const nothingErased: ErasedMessages = {
+  erased: 0,
+  summaries: 0,
+  titles: 0,
+  branches: [],
+  events: 0,
+  remains: [],
+}
 
 /** Accepts message ids only, so that a mistyped command cannot erase a conversation. */
 async function named(
@@ -100,9 +109,12 @@ function tell(context: CommandContext, receipt: Receipt): void {
   const extra = [
     ...(done.titles > 0 ? [plural(done.titles, 'title')] : []),
     ...(done.summaries > 0 ? [plural(done.summaries, 'summary', 'summaries')] : []),
+    ...(done.branches.length > 0 ? [plural(done.branches.length, 'branch name')] : []),
+    ...(done.events > 0 ? [plural(done.events, 'trace event')] : []),
   ]
   const erased = [plural(done.erased, 'message'), ...extra].join(', ')
   err.line([`erased ${erased}`, ...before, `by ${err.style.safe(by)}`].join(` ${dot} `))
+  tellBranches(done.branches, context)
   tellRemnants(remnants, context)
 }
 
@@ -118,6 +130,8 @@ function jsonOf({ done, already, ids, by, reason, remnants }: Receipt, { locatio
     gone_from_file: done.erased === 0 || !location().isFile ? null : !isKept,
     erased_titles: done.titles,
     erased_summaries: done.summaries,
+    renamed_branches: done.branches.map(({ name }) => name),
+    erased_events: done.events,
     input_lines: inputs,
     remains: places,
   }

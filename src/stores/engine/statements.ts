@@ -297,6 +297,7 @@ export interface Statements extends RecordStatements, VerifyStatements {
   deleteSummaries: [SeqSpan, never]
   insertEvent: [InConv & { n: number; type: string; at: number; data: string }, never]
   setNextEvent: [InConv & { next_event: number }, never]
+  setEventData: [InConv & { n: number; data: string }, never]
   events: [EventParams, EventRow]
   /** The events before one, newest first. */
   eventsDown: [Omit<EventParams, 'after'> & { below: number }, EventRow]

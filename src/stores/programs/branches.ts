@@ -95,14 +95,15 @@ export function* renameBranch(ref: BranchRef, to: string): Program<Branch> {
   const { conv } = conversation
   if (to !== branch.name) {
     yield* checkNameFree(conv, to)
-    yield* rename(conv, branch.name, to)
+    yield* renameRows(conv, branch.name, to)
     if (conversation.active_branch === branch.name) yield* run('setActiveBranch', { conv, name: to })
     else yield* run('bumpVersion', { conv })
   }
   return branchFromRow(ref.conversationId, yield* needBranch(conv, to))
 }
 
-function* rename(conv: Conv, name: string, to: string): Program<void> {
+/** Renames a branch in all tables. The caller has checked that the name is free. */
+export function* renameRows(conv: Conv, name: string, to: string): Program<void> {
   yield* run('renameBranch', { conv, name, to })
   yield* run('renameInLinks', { conv, name, to })
   yield* run('renameInTurns', { conv, name, to })
@@ -195,7 +196,7 @@ export function* reset(
   if (branch.head_seq >= 0) {
     const name = yield* freeArchive(conv)
     yield* freeKey(conv, branch)
-    yield* rename(conv, branch.name, name)
+    yield* renameRows(conv, branch.name, name)
     yield* run('insertBranch', {
       conv,
       name: branch.name,

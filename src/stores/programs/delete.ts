@@ -1,14 +1,20 @@
 import { decodeBody, type LoadedBlob, previewBytes } from '../../core/body.ts'
 import { BusyError, InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import { textOf } from '../../core/message.ts'
+import type { Role } from '../../core/message.ts'
 import type { DeletedMessages, ErasedMessages, MovedBranch } from '../../core/removal.ts'
 import { containsSeq, highestOutside, type SeqRange, subtreeRanges } from '../../core/runs.ts'
-import { titleFrom } from '../../core/title.ts'
 import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
 import { dateOrNull, holderFromText } from '../engine/row-to-value.ts'
 import type { Conv, LocatedRow, LockRow, LooseMessageRow } from '../engine/rows.ts'
 import { dropBlobs, loadBlobs, readLoose } from './content.ts'
+import {
+  type ForgottenWords,
+  forgetWords,
+  mayRepeat,
+  type RemovedMessage,
+  readRepeatingWords,
+} from './forget-words.ts'
 import { beforeRoots, headFields } from './insert-message.ts'
 import { lockLiving } from './lookup.ts'
 import { runStarts } from './structure.ts'
@@ -22,15 +28,16 @@ export interface DeleteRequest {
 
 /** Deletes messages and what is derived from them, grouped by conversation. Missing ids are ignored. */
 export function* deleteMessages(request: DeleteRequest): Program<Omit<DeletedMessages, 'remains'>> {
-  let [deleted, summaries, titles] = [0, 0, 0]
+  let [deleted, summaries] = [0, 0]
+  const forgotten: ForgottenWords = { titles: 0, branches: [], events: 0 }
   const moved: MovedBranch[] = []
   for (const [conversationId, located] of yield* byConversation(request.ids)) {
     const conversation = yield* lockLiving(conversationId)
     const { conv } = conversation
     const ranges = yield* rangesToDelete(conversation, located, request.recursive)
     yield* checkNotOpen(conv, ranges)
+    yield* forgetRanges(conversation, ranges, forgotten)
     moved.push(...(yield* moveHeads(conversation, ranges, request.now)))
-    if (yield* clearTitleFrom(conversation, ranges)) titles++
     for (const { lo, hi } of ranges) {
       const facts = yield* first('spanFacts', { conv, lo, hi })
       deleted += facts!.count
@@ -43,34 +50,42 @@ export function* deleteMessages(request: DeleteRequest): Program<Omit<DeletedMes
       yield* run('shrink', { conv, removed: facts!.count, tokens: facts!.tokens })
     }
   }
-  return { deleted, moved, summaries, titles }
+  return { deleted, moved, summaries, ...forgotten }
 }
 
-/** Messages to read at a time in search of the one that gave its conversation the title. */
-const titleBatch = 200
+/** Messages to read at a time in search of words that are repeated elsewhere. */
+const wordBatch = 200
 
-/** Clears an automatic title that repeats a message of these ranges. */
-function* clearTitleFrom({ conv, title }: LockRow, ranges: readonly SeqRange[]): Program<boolean> {
-  if (title === null) return false
+/** Removes what repeats the messages of these ranges. */
+function* forgetRanges(
+  conversation: LockRow,
+  ranges: readonly SeqRange[],
+  forgotten: ForgottenWords,
+): Program<void> {
+  const { conv } = conversation
+  const words = yield* readRepeatingWords(conversation)
   for (const { lo, hi } of ranges) {
-    for (let from = lo; from <= hi; ) {
-      const rows = yield* all('messagesBetween', { conv, lo: from, hi, limit: titleBatch })
+    for (let from = lo; from <= hi && mayRepeat(words); ) {
+      const rows = yield* all('messagesBetween', { conv, lo: from, hi, limit: wordBatch })
       const loadBlob = yield* loadBlobs(rows, previewBytes)
-      if (rows.some(row => row.role === 'user' && titleOf(row, loadBlob) === title)) {
-        yield* run('clearTitle', { conv, title })
-        return true
-      }
-      if (rows.length < titleBatch) break
+      yield* forgetWords(
+        words,
+        rows.flatMap(row => removedMessage(row, loadBlob) ?? []),
+        forgotten,
+      )
+      if (rows.length < wordBatch) break
       from = rows.at(-1)!.seq + 1
     }
   }
-  return false
 }
 
-function titleOf({ body }: LooseMessageRow, loadBlob: (hash: string) => LoadedBlob): string | null {
+function removedMessage(
+  { role, body }: LooseMessageRow,
+  loadBlob: (hash: string) => LoadedBlob,
+): RemovedMessage | null {
   if (body === null) return null
   try {
-    return titleFrom(textOf({ content: decodeBody(body, loadBlob, 'beginnings').blocks }))
+    return { role: role as Role, content: decodeBody(body, loadBlob, 'beginnings').blocks }
   } catch {
     // A damaged message can be deleted too. `verify` reports it.
     return null
@@ -161,13 +176,16 @@ export interface EraseRequest {
   readonly now: number
 }
 
-/** Removes content and everything derived from it: search entries, blobs, summaries, the title. */
+/** Removes content and everything derived from it: search entries, blobs, summaries, the title, names of
+ *  branches, quotes in events. */
 export function* eraseMessages(request: EraseRequest): Program<Omit<ErasedMessages, 'remains'>> {
   const { by, reason, now } = request
-  let [erased, summaries, titles] = [0, 0, 0]
+  let [erased, summaries] = [0, 0]
+  const forgotten: ForgottenWords = { titles: 0, branches: [], events: 0 }
   for (const [conversationId, located] of yield* byConversation(request.ids)) {
-    const { conv, title } = yield* lockLiving(conversationId)
-    let isCleared = title === null
+    const conversation = yield* lockLiving(conversationId)
+    const { conv } = conversation
+    const words = yield* readRepeatingWords(conversation)
     const [...messages] = yield* readLoose(
       yield* all('messagesByIds', { ids: located.map(row => row.id) }),
       'preview',
@@ -180,14 +198,10 @@ export function* eraseMessages(request: EraseRequest): Program<Omit<ErasedMessag
       yield* dropBlobs(span)
       summaries += yield* dropSummariesOver(conv, seq)
       yield* run('eraseMessage', { conv, seq, erased: JSON.stringify({ at: now, by, reason }) })
-      if (!isCleared && titleFrom(textOf(message)) === title) {
-        yield* run('clearTitle', { conv, title: title! })
-        isCleared = true
-        titles++
-      }
+      yield* forgetWords(words, [message], forgotten)
       yield* run('bumpVersion', { conv })
       erased++
     }
   }
-  return { erased, summaries, titles }
+  return { erased, summaries, ...forgotten }
 }

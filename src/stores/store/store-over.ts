@@ -201,7 +201,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     restore: async id => write(() => restoreConversation(conversationId(id), now())),
     purge: async id => purgeOne(engine, conversationId(id)),
 
-    sweep: async (options = {}) => sweepAll(engine, options.dryRun ?? false),
+    sweep: async (options = {}) => sweepAll(engine, options),
     indexSearch: async () => (await bringIndexUp(engine)).count,
     rebuildSearch: async () => write(clearIndex),
     compact: async () => engine.compact(),

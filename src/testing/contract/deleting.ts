@@ -65,7 +65,7 @@ export const deletingCases: readonly ContractCase[] = [
     const { id, ids, main, side } = await interleave(store)
     const [extra] = await store.save(id, [{ message: say('extra'), parent: ids.a1 }])
     const { remains, ...effects } = await store.deleteMessages([extra])
-    assert.deepEqual(effects, { deleted: 1, moved: [], summaries: 0, titles: 0 })
+    assert.deepEqual(effects, { deleted: 1, moved: [], summaries: 0, titles: 0, branches: [], events: 0 })
     assert.equal((await store.getBranch(main)).head, ids.a3)
     assert.equal((await store.getBranch(side)).head, ids.b3)
   }),
@@ -155,7 +155,7 @@ export const deletingCases: readonly ContractCase[] = [
 
   it('ignores missing ids (S3-51)', async ({ store }) => {
     const { branch, ids } = await startConversation(store)
-    const nothing = { deleted: 0, moved: [], summaries: 0, titles: 0, remains: [] }
+    const nothing = { deleted: 0, moved: [], summaries: 0, titles: 0, branches: [], events: 0, remains: [] }
     assert.deepEqual(await store.deleteMessages([noMessage]), nothing)
     assert.deepEqual(await store.deleteMessages([noMessage], { recursive: true }), nothing)
     assert.deepEqual(await store.deleteMessages([]), nothing)

@@ -20,10 +20,10 @@ export const removingCases: readonly ContractCase[] = [
     const { ids } = await appendTexts(store, branch, 'my key is 1234', 'noted', 'more')
     await summarise(store, conversation.id, [ids[0], ids[1]!], [ids[0], ids[2]!])
     const { remains, ...effects } = await store.eraseMessages([ids[0], ids[1]!], why)
-    assert.deepEqual(effects, { erased: 2, summaries: 2, titles: 1 })
+    assert.deepEqual(effects, { erased: 2, summaries: 2, titles: 1, branches: [], events: 0 })
     assertPlaces(remains)
     const again = await store.eraseMessages([ids[0]], why)
-    assert.deepEqual(again, { erased: 0, summaries: 0, titles: 0, remains: [] })
+    assert.deepEqual(again, { erased: 0, summaries: 0, titles: 0, branches: [], events: 0, remains: [] })
   }),
 
   it('clears the automatic title when its message is deleted', async ({ store }) => {
@@ -55,6 +55,59 @@ export const removingCases: readonly ContractCase[] = [
     assert.match((await store.getConversation(conversation.id)).title!, /^late title /)
     assert.equal((await store.deleteMessages([ids[0]], { recursive: true })).titles, 1)
     assert.equal((await store.getConversation(conversation.id)).title, null)
+  }),
+
+  it('renames the branches that are named after removed words, and keeps other names', async ({ store }) => {
+    const { conversation, branch } = await store.create({ title: 'given' })
+    const { ids } = await appendTexts(store, branch, 'hello', 'hi')
+    const fork = async (name: string) => (await store.createBranch(conversation.id, ids[1]!, { name })).name
+    const [first, second] = [await fork('the-key-is-swordfish'), await fork('the-key-is-swordfish-2')]
+    await fork('the-key-is')
+    await store.activateBranch({ conversationId: conversation.id, name: second })
+    const secret = say('The key is swordfish!')
+    const ref = { conversationId: conversation.id, name: first }
+    const { ids: one } = await store.append(ref, ids[1]!, [secret])
+    const erased = await store.eraseMessages([one[0]!], why)
+    assert.deepEqual(erased.branches.map(({ name }) => name).sort(), ['main-2', 'main-3'])
+    const names = (await store.listBranches(conversation.id)).items.map(({ name }) => name).sort()
+    assert.deepEqual(names, ['main', 'main-2', 'main-3', 'the-key-is'])
+    const [kept] = erased.branches
+    assert.equal((await store.getBranch(kept!)).head, one[0])
+    assert.ok(erased.branches.some(({ name }) => name === 'main-3'))
+    assert.match((await store.getConversation(conversation.id)).activeBranch, /^main-[23]$/)
+    // A branch called main was not named after a message.
+    const { ids: two } = await store.append(branch, ids[1]!, [say('main'), say('ok', 'assistant')])
+    await store.renameBranch({ conversationId: conversation.id, name: 'the-key-is' }, 'ok-then')
+    const deleted = await store.deleteMessages([two[0]!], { recursive: true })
+    assert.deepEqual(deleted.branches, [])
+    assert.deepEqual(
+      deleted.moved.map(({ branch: { name } }) => name),
+      ['main'],
+    )
+  }),
+
+  it('empties the events that quote removed messages, and keeps their type and time', async ({ store }) => {
+    const { conversation, branch } = await store.create()
+    const { ids } = await appendTexts(store, branch, 'use the token hunter2xyz', 'noted', 'another question')
+    const toolCall = { toolCallId: 'call-1', title: 'curl -H hunter2xyz', rawInput: { header: 'hunter2xyz' } }
+    await store.addEvents(conversation.id, [
+      { type: 'permission', data: { toolCall, answer: 'allowed' } },
+      { type: 'plan', data: { entries: [{ content: 'Step 1: use the token hunter2xyz, then stop' }] } },
+      { type: 'plan', data: { entries: [{ content: 'read the docs' }] } },
+      { type: 'tool_started', data: { call: 'call-1', message: 'use the token hunter2xyz' } },
+    ])
+    const before = (await store.listEvents(conversation.id)).items
+    assert.equal((await store.eraseMessages([ids[2]!], why)).events, 0)
+    assert.equal((await store.eraseMessages([ids[0]!], why)).events, 2)
+    const after = (await store.listEvents(conversation.id)).items
+    const kept = ({ n, type, createdAt }: (typeof after)[number]) => ({ n, type, createdAt })
+    assert.deepEqual(after.map(kept), before.map(kept))
+    assert.deepEqual(
+      after.map(({ data }) => data),
+      [{ erased: true }, { erased: true }, before[2]!.data, before[3]!.data],
+    )
+    const { ids: more } = await appendTexts(store, branch, 'please read the docs today')
+    assert.equal((await store.deleteMessages([more[0]!])).events, 1)
   }),
 
   it('returns what a purge removed', async ({ store }) => {

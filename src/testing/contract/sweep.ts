@@ -307,6 +307,23 @@ export const sweepCases: readonly ContractCase[] = [
     assert.notEqual((await store.getConversation(late.conversation.id)).trashedAt, null)
   }),
 
+  it('sweeps after a jump if it is told to trust the clock', async world => {
+    const { store, clock } = world
+    await store.sweep()
+    const { conversation } = await work(world, 'task')
+    clock.now += 100 * day
+    const trashed = [conversation.id]
+    assert.deepEqual(await store.sweep({ dryRun: true, trustClock: true }), {
+      ...idle,
+      dryRun: true,
+      trashed,
+    })
+    assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
+    assert.deepEqual(await store.sweep({ trustClock: true }), { ...idle, trashed })
+    // The time of the sweep is stored, so the next one finds no jump.
+    assert.deepEqual(await store.sweep(), idle)
+  }),
+
   it('does not treat a day in either direction as a jump', async world => {
     const { store, clock } = world
     await store.sweep()

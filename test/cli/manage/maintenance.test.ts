@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, test, vi } from 'vitest'
 import { home } from '../skein.ts'
@@ -129,6 +131,7 @@ test('gc prints what would be removed, moves expired conversations to the trash,
     purged_messages: 2,
     compacted: null,
     clock_jumped: null,
+    input_lines: 0,
   }
   expect(JSON.parse((await here.skein(['gc', '--dry-run', '--json'])).stdout)).toEqual({
     receipt: null,
@@ -149,17 +152,47 @@ test('gc purges in one run what has been in the trash for 7 days, and compacts t
   const id = await stocked(
     here,
     async store => {
-      const { conversation } = await tell(store, { title: 'old' }, 'a', 'b')
+      const { conversation } = await tell(store, { title: 'old' }, 'the secret is swordfish', 'b')
       await store.trash(conversation.id)
+      await tell(store, { task: 'bead-1', expiresAt: new Date(Date.now() - hour) }, 'expired')
+      // The last run of gc was more than a day ago.
+      await store.sweep()
       return conversation.id
     },
     { source: at(Date.now() - 10 * day) },
   )
-  expect((await here.skein(['gc', '--dry-run'])).stderr).toContain('would delete for good')
+  const history = join(dirname(storeFile(here)), 'typed-lines')
+  writeFileSync(history, '"another line"\n"the secret is swordfish"\n')
+  const planned = await here.skein(['gc', '--dry-run'])
+  expect(planned.stderr).toContain('would delete for good')
+  expect(planned.stderr).toContain('would move to trash')
+  expect(readFileSync(history, 'utf8')).toContain('swordfish')
   const done = await here.skein(['gc', '--compact'])
   expect(done.stderr).toMatch(
-    /^deleted for good {5}1 conversation, 2 messages {3}\(in the trash for 7 days\)\n/,
+    /^moved to trash {7}1 conversation, 1 message {3}\(expired\)\ndeleted for good {5}1 conversation, 2 messages {3}\(in the trash for 7 days\)\n/,
   )
+  expect(done.stderr).toContain('\nremoved 1 line from the input history\n')
+  expect(readFileSync(history, 'utf8')).toBe('"another line"\n')
   expect(done.stderr).toMatch(/\ncompacted the store from [\d.]+ kB to [\d.]+ kB\n$/)
   expect((await here.skein(['restore', id])).code).toBe(3)
+})
+
+test('gc removes nothing if the clock has moved backwards, or by more than a year', async () => {
+  for (const swept of [Date.now() + 2 * day, Date.now() - 500 * day]) {
+    using here = home()
+    await stocked(
+      here,
+      async store => {
+        await store.sweep()
+        await tell(store, { task: 'bead-1', expiresAt: new Date(Date.now() - hour) }, 'expired')
+      },
+      { source: at(swept) },
+    )
+    const { stderr, code } = await here.skein(['gc'])
+    expect(code).toBe(0)
+    expect(stderr).toContain('the clock has moved by more than a day')
+    expect(stderr).toContain('nothing was changed. If the clock is right: skein gc')
+    expect((await here.skein(['trash', '--json'])).stdout).toBe('[]\n')
+    expect((await here.skein(['gc'])).stderr).not.toContain('the clock')
+  }
 })

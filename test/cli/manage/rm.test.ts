@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { conversationId } from '../../../src/core/ids.ts'
 import { home } from '../skein.ts'
 import { at, driving, hostile, stocked, tell } from '../stock.ts'
+import { terminal } from '../terminal.ts'
 
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })
@@ -74,6 +75,9 @@ test('rm deletes a message, and its subtree only with --cascade (S3-49, S3-50, S
     deleted_summaries: 0,
     moved: [{ conversation: conversation.id, branch: 'main', from: ids[2], to: ids[0] }],
     missing: [],
+    renamed_branches: [],
+    erased_events: 0,
+    input_lines: 0,
   })
   const all = await here.skein(['rm', '--cascade', '--yes', ids[0]!])
   expect(all.stderr).toBe('deleted 1 message for good\n  main is empty now\n')
@@ -170,4 +174,29 @@ test('rm --here clears the project and rm --all the store, never without an answ
   expect((await here.skein(['rm', '--here', '--yes'])).stderr).toBe('there are no conversations here\n')
   expect((await here.skein(['rm', '--all', '--yes'])).stderr).toContain('in the trash until ')
   expect((await here.skein(['ls', '--all', '--json'])).stdout).toBe('[]\n')
+})
+
+test('rm --all --project clears the history of one project id, in all directories or here', async () => {
+  using here = home()
+  await stocked(here, async store => {
+    await tell(store, { directory: here.cwd, project: 'gateway' }, 'one', 'two')
+    await tell(store, { directory: '/elsewhere', project: 'gateway' }, 'three')
+    await tell(store, { directory: here.cwd, project: 'other' }, 'four')
+    await tell(store, { directory: here.cwd }, 'five')
+  })
+  const count = async (...args: readonly string[]) =>
+    JSON.parse((await here.skein(['rm', ...args, '--dry-run', '--json'])).stdout).trashed.length
+  expect(await count('--all', '--project', 'gateway')).toBe(2)
+  expect(await count('--project', 'gateway')).toBe(2)
+  expect(await count('--here', '--project', 'gateway')).toBe(1)
+  expect(await here.skein(['rm', '--all', '--project', ''])).toMatchObject({ code: 2 })
+  using asked = terminal(here, ['rm', '--all', '--project', 'gateway'])
+  await asked.see('move 2 conversations with 3 messages of project "gateway" to trash? y/N')
+  asked.type('y\r')
+  await asked.see('2 conversations in the trash until ')
+  expect(await asked.ended).toBe(0)
+  expect((await here.skein(['rm', '--all', '--project', 'gateway', '--yes'])).stderr).toBe(
+    'there are no conversations of project "gateway" in this store\n',
+  )
+  expect(JSON.parse((await here.skein(['ls', '--all', '--json'])).stdout)).toHaveLength(2)
 })

@@ -28,6 +28,13 @@ describe('a conversation of the command', () => {
     await skein(['fourth'])
     expect(asked()).toEqual(['gpt-5.5', 'Be long.'])
 
+    // An empty one removes it for good.
+    await skein(['--system', '', 'fifth'])
+    expect(asked()).toEqual(['gpt-5.5', undefined])
+    await skein(['sixth'])
+    expect(asked()).toEqual(['gpt-5.5', undefined])
+    expect(JSON.parse((await skein(['ls', '--json=prompt'])).stdout)).toEqual([{ prompt: null }])
+
     // A new conversation has neither.
     await skein(['-n', 'other'])
     expect(asked()).toEqual(['claude-sonnet-5-5', undefined])

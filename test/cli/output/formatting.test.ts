@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
 import { collapseSpaces, cut, cutLineMiddle, padEnd, widthOf } from '../../../src/cli/output/cut.ts'
+import { gistOf } from '../../../src/cli/output/gist.ts'
 import {
   formatBytes,
   formatCount,
@@ -14,8 +15,22 @@ import { styleFor } from '../../../src/cli/output/style.ts'
 import { tableLines } from '../../../src/cli/output/table.ts'
 import { formatAge, formatDuration, formatTime } from '../../../src/cli/output/time.ts'
 import { wrap } from '../../../src/cli/output/wrap.ts'
+import type { Block } from '../../../src/core/block.ts'
 
 const seed = 41
+
+describe('the gist of a message', () => {
+  test('has all its texts, and otherwise what it contains', () => {
+    const text = (words: string) => ({ type: 'text', text: words }) as const
+    const call = { type: 'tool_call', callId: 'c', name: 'grep', input: { query: 'jitter' } } as const
+    const gist = (...content: readonly Block[]) => gistOf({ content, erased: null })
+    expect(gist(text('First I\nlook.'), call, text(' Use full jitter. '))).toBe(
+      'First I look. Use full jitter.',
+    )
+    expect(gist(call, text(' '))).toBe('grep jitter')
+    expect(gist()).toBe('(empty)')
+  })
+})
 
 describe('times', () => {
   const now = new Date(2026, 10, 16, 12, 0, 0)

@@ -88,6 +88,18 @@ describe('the lines of show', () => {
     expect(lines).toContain('    thinking')
   })
 
+  test('break the facts of a conversation only between them', async () => {
+    expect((await linesAt(62)).slice(0, 3)).toEqual([
+      'Reconnect storm after the certificate reload',
+      'storm · full-jitter · 6 messages · ~/harbor · 142k tokens',
+      '$0.05',
+    ])
+    expect((await linesAt(44)).slice(1, 3)).toEqual([
+      'storm · full-jitter · 6 messages · ~/harbor',
+      '142k tokens · $0.05',
+    ])
+  })
+
   test.each([44, 64, 80, 100, 120])('fit %d columns, except for headings', async width => {
     for (const line of await linesAt(width)) {
       if (!/\d{4}-\d\d-\d\d \d\d:\d\d|^storm|subagent|summary/.test(line))

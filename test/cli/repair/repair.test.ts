@@ -194,3 +194,38 @@ test('erase removes the words from the input history and names the copies that r
   const again = await here.skein(['erase', ids[0]!, '--reason', 'password', '--yes'])
   expect(again.stderr).toBe('already erased: 1 message\n')
 })
+
+test('erase renames the branch that is named after the words, and says so', async () => {
+  using here = home()
+  const { conversation, ids } = await stocked(here, store => tell(store, {}, 'hello', 'hi'))
+  const asked = await here.skein(['-c', ids[0]!, '--json', 'the password is hunter2xyz'])
+  const { branch } = JSON.parse(asked.stdout)
+  expect(branch).toBe('the-password')
+  await stocked(here, store =>
+    store.addEvents(conversation.id, [
+      { type: 'plan', data: { entries: ['say the password is hunter2xyz'] } },
+    ]),
+  )
+  const { path } = JSON.parse((await here.skein(['show', `${conversation.id}:${branch}`, '--json'])).stdout)
+  const done = await here.skein(['erase', path[1].id, path[2].id, '--reason', 'password', '--yes'])
+  expect(done.stderr).toContain('erased 2 messages, 1 branch name, 1 trace event · by ')
+  expect(done.stderr).toContain('\nits branch is called main-2 now\n')
+  expect((await here.skein(['branches', conversation.id])).stdout).not.toContain('password')
+  expect((await here.skein(['events', conversation.id, '--json'])).stdout).not.toContain('hunter2xyz')
+})
+
+test('rm of messages removes the words from the input history, also those of messages after them', async () => {
+  using here = home()
+  const { ids } = await stocked(here, store =>
+    tell(store, {}, 'a question that stays', 'noted', 'the password is hunter2xyz', 'ok', 'and a second one'),
+  )
+  const history = join(dirname(storeFile(here)), 'typed-lines')
+  const lines = ['a question that stays', 'the password is hunter2xyz', 'and a second one']
+  writeFileSync(history, lines.map(line => `${JSON.stringify(line)}\n`).join(''))
+  const dry = await here.skein(['rm', '--cascade', ids[2]!, '--dry-run', '--json'])
+  expect(JSON.parse(dry.stdout)).toMatchObject({ deleted_messages: 3, input_lines: 0 })
+  const done = await here.skein(['rm', '--cascade', ids[2]!, '--yes'])
+  expect(done.stderr).toContain('deleted 3 messages for good')
+  expect(done.stderr).toContain('\nremoved 2 lines from the input history\n')
+  expect(readFileSync(history, 'utf8')).toBe('"a question that stays"\n')
+})

@@ -33,12 +33,30 @@ export function openInputHistory(file: string | null): InputHistory {
 /** The shortest text that is also looked for inside other lines. A shorter one must be a whole line. */
 const shortestPart = 8
 
-/** Removes the lines that repeat one of these texts or a part of it, and returns their number. Throws if the
- *  file cannot be written. */
-export function forgetInputs(file: string, texts: readonly string[]): number {
+/** The lines that repeat one of these texts, or a part of it. Reads the texts one after the other. */
+export async function repeatedInputs(
+  file: string,
+  texts: Iterable<string> | AsyncIterable<string>,
+): Promise<ReadonlySet<string>> {
+  const others = new Map(linesOf(file).map(line => [line, collapse(line)]))
+  const repeated = new Set<string>()
+  if (others.size === 0) return repeated
+  for await (const text of texts) {
+    const words = collapse(text)
+    if (words === '') continue
+    for (const [line, collapsed] of others) {
+      if (!repeats(collapsed, words)) continue
+      repeated.add(line)
+      others.delete(line)
+    }
+  }
+  return repeated
+}
+
+/** Removes these lines and returns their number. Throws if the file cannot be written. */
+export function forgetInputs(file: string, forgotten: ReadonlySet<string>): number {
   const lines = linesOf(file)
-  const forgotten = [...new Set(texts.map(collapse))].filter(text => text !== '')
-  const kept = lines.filter(line => !forgotten.some(text => repeats(collapse(line), text)))
+  const kept = lines.filter(line => !forgotten.has(line))
   if (kept.length < lines.length) {
     // Renamed: a chat that appends at the same time must not find half a file.
     writeFileSync(`${file}.new`, kept.map(encoded).join(''), { mode: 0o600 })

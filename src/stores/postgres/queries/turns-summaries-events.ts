@@ -99,6 +99,7 @@ export const turnQueries = {
   setNextEvent: `
     UPDATE skein.conversations SET next_event = @next_event::int, version = version + 1
     WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  setEventData: `UPDATE skein.events SET data = @data::text WHERE ${inConv} AND n = @n::int`,
   events: `
     SELECT n, type, at, data FROM skein.events
     WHERE ${inConv} AND n > @after::int AND (@types::text[] IS NULL OR type = any(@types::text[]))

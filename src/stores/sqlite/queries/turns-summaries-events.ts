@@ -85,6 +85,7 @@ export const turnQueries = {
   insertEvent: `INSERT INTO skein_events (conv, n, type, at, data) VALUES (@conv, @n, @type, @at, @data)`,
   setNextEvent: `
     UPDATE skein_conversations SET next_event = @next_event, version = version + 1 WHERE c = @conv`,
+  setEventData: `UPDATE skein_events SET data = @data WHERE conv = @conv AND n = @n`,
   events: `
     SELECT n, type, at, data FROM skein_events
     WHERE conv = @conv AND n > @after AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
