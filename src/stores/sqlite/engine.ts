@@ -167,9 +167,13 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
 
   /** A checkpoint runs after the callers have their results, on the same connection, so no append waits for
    *  it. */
-  function wrote(count: number): void {
+  function wrote(count: number): boolean {
     writes += count
-    if (writes < writesPerCheckpoint || checkpointing) return
+    if (writes >= writesPerCheckpoint && !checkpointing) checkpointSoon()
+    return checkpointing
+  }
+
+  function checkpointSoon(): void {
     writes = 0
     checkpointing = true
     setImmediate(() => {

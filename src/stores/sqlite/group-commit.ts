@@ -24,8 +24,9 @@ export interface GroupEngine {
   /** Runs a program in a savepoint of the current transaction. */
   runNested(program: () => Program<unknown>): unknown
   commit(): void
-  /** Called after each transaction with the number of its writes. */
-  wrote(count: number): void
+  /** Called after each transaction with the number of its writes. Returns whether a checkpoint is due when
+   *  the event loop turns. */
+  wrote(count: number): boolean
 }
 
 /** The queue of writes on a handle of ours. */
@@ -65,7 +66,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     try {
       const result = engine.runAlone(program, mode) as T
       countWrite()
-      engine.wrote(1)
+      noteCommit(1)
       collect()
       return Promise.resolve(result)
     } catch (error) {
@@ -145,7 +146,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     }
     waiting.shift()
     countWrite()
-    engine.wrote(1)
+    noteCommit(1)
     answer()
   }
 
@@ -180,7 +181,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
       for (const { reject } of group) reject(translate(error, engine.file))
       return
     }
-    engine.wrote(group.length)
+    noteCommit(group.length)
     for (const answer of answers) answer()
   }
 
@@ -190,6 +191,11 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     setImmediate(() => {
       writesInTick = 0
     })
+  }
+
+  /** A checkpoint must not wait for the end of a loop of awaited writes: the log would grow. */
+  function noteCommit(count: number): void {
+    if (engine.wrote(count)) tickEnd = 0
   }
 
   function isTickFull(): boolean {
