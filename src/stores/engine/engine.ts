@@ -70,8 +70,9 @@ export interface Engine {
   removeTraces(): Promise<readonly Remnant[]>
   /** Rewrites all tables. */
   compact(): Promise<CompactReceipt>
-  /** The problems that the engine finds in its own files, or none if it cannot check them. */
-  inspect(): Promise<readonly EngineFault[]>
+  /** The problems that the engine finds in its own files, or none if it cannot check them. Throws the reason
+   *  of the signal when it is aborted. */
+  inspect(signal?: AbortSignal): Promise<readonly EngineFault[]>
   /** The text of a query in the language of the engine's index. */
   matchText(match: TokenMatch): string
   close(): Promise<void>

@@ -68,7 +68,7 @@ export function copyEngine(copy: Engine, open: () => Promise<Engine>): Engine {
       }
       return engine.write(program, durability)
     },
-    inspect: () => engine.inspect(),
+    inspect: signal => engine.inspect(signal),
     async close() {
       isClosed = true
       await reopening?.catch(() => undefined)

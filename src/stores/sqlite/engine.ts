@@ -12,7 +12,7 @@ import type {
 } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
 import { isBusy, translate } from './errors.ts'
-import { groupCommit } from './group-commit.ts'
+import { closedError, groupCommit } from './group-commit.ts'
 import { queries } from './queries/index.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
@@ -52,6 +52,8 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
         wrote,
       })
     : null
+  /** Stops a running check when the store is closed. */
+  let closing: AbortController | undefined
   let writes = 0
   let checkpointing = false
   let pass: Promise<readonly Remnant[]> = Promise.resolve([])
@@ -187,9 +189,12 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     })
   }
 
-  async function inspect() {
+  async function inspect(signal?: AbortSignal) {
+    closing ??= new AbortController()
+    const signals = [closing.signal, ...(signal ? [signal] : [])]
     // Loaded lazily: only `verify` needs it.
-    return (await import('./inspect.ts')).inspect(db)
+    const { inspect: inspectFile } = await import('./inspect.ts')
+    return inspectFile(db, { owned, signal: AbortSignal.any(signals) })
   }
 
   /** Calls that wait for a pass share it: a pass that has not begun will see their deletions too. */
@@ -209,6 +214,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
 
   async function close(): Promise<void> {
     if (!group) return
+    closing?.abort(closedError())
     // Without a write that waits, the handle is closed when this returns.
     const waiting = group.end()
     if (waiting) await waiting

@@ -221,6 +221,7 @@ function mayShare({ mode, isAlone }: WaitingWrite): boolean {
   return mode === 'durable' && !isAlone
 }
 
-function closedError(): UnavailableError {
+/** The error of a call after `close()`. */
+export function closedError(): UnavailableError {
   return new UnavailableError('the store is closed', { hint: 'Open it again' })
 }

@@ -22,11 +22,13 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 // The parts of the driver:
 // - `migrations.ts`, `migrate.ts`: the tables, and how a file gets them
 // - `queries/`: the SQL of every statement
-// - `engine.ts`: runs programs in transactions; `retry-while-busy.ts` waits for other processes
+// - `engine.ts`: runs programs in transactions; `group-commit.ts` lets parallel writes share one;
+//   `retry-while-busy.ts` waits for other processes
 // - `errors.ts`: errors of SQLite as ours
 // - `copy-in-memory.ts`: reads a file in a read-only folder or on a full disk
 // - `remove-traces.ts`: removes deleted content from the bytes of the file and its log
-// - below the port, for the command: `backup.ts`, `inspect.ts`, `recover/` (damaged files)
+// - `inspect.ts`, `check-in-child.ts`: SQLite's own checks of a file
+// - below the port, for the command: `backup.ts`, `recover/` (damaged files)
 
 /** How an SQLite file is opened. */
 export interface SqliteOptions {

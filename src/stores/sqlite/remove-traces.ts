@@ -112,7 +112,8 @@ async function truncateLog(db: Database): Promise<readonly 'log'[]> {
   }
 }
 
-function bytesOf(db: Database): number {
+/** The size of a database, without its log. */
+export function bytesOf(db: Database): number {
   const of = (name: string) => db.pragma(name, { simple: true }) as number
   return of('page_count') * of('page_size')
 }

@@ -37,7 +37,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
     for (const id of options.conversations) await named(id)
   } else if (newest !== undefined) await sample(newest)
   else {
-    for (const { severity, what } of await engine.inspect()) emit(storeFinding(severity, what))
+    for (const { severity, what } of await engine.inspect(signal)) emit(storeFinding(severity, what))
     for await (const one of eachConversation()) await check(one)
     await storeWide()
   }
