@@ -21,9 +21,10 @@ const script = `
   }
   process.stdout.write(JSON.stringify(queries.map(answer)))`
 
-/** Runs queries that SQLite cannot interrupt in a process of their own, with a handle of its own, so that this
- *  one stays responsive. A thread could not be stopped: Node waits for it before it exits. Returns null if the
- *  queries cannot run there. Kills the process and throws the signal's reason when the signal is aborted. */
+/** Runs queries that SQLite cannot interrupt in a process of their own, with a handle of its own, so that
+ *  this one stays responsive. A thread could not be stopped: Node waits for it before it exits. Returns null
+ *  if the queries cannot run there. When the signal is aborted, kills the process and throws the signal's
+ *  reason. */
 export async function checkInChild(
   file: string,
   queries: readonly string[],
