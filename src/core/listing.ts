@@ -146,6 +146,11 @@ export interface SearchOptions {
   readonly directory?: string | readonly string[]
   /** Only conversations of this kind. Default: both. */
   readonly kind?: ConversationKind
+  /** Most milliseconds to search. A search that needs longer returns the hits that it has; `next` continues
+   *  it. Default: 1,000. */
+  readonly budgetMs?: number
+  /** Ends the search, which then rejects with the reason of the signal. */
+  readonly signal?: AbortSignal
 }
 
 /** A range of a text, as UTF-16 offsets [start, end). */
@@ -176,17 +181,36 @@ export interface SearchHit {
   readonly snippet: Snippet
 }
 
-/** The hits of a search. */
+/** The hits of a search. A page with fewer hits than its limit and with a `next` was ended by its budget. */
 export interface SearchPage extends Page<SearchHit> {
-  /** False if the newest messages were not searched: they could not be indexed, because the store is
-   *  read-only or its disk is full. */
-  readonly isComplete: boolean
+  /** Messages in the scope of the search that were not searched: the index does not contain them yet, and
+   *  they are not among the newest 2,000 of those. 0 means that every message was searched. With more than
+   *  5,000 such conversations the number is a lower bound. `indexSearch` completes the index. */
+  readonly unindexed: number
+}
+
+/** How to follow the completion of the search index. */
+export interface IndexOptions {
+  /** Ends it with the reason of the signal. What is indexed by then stays indexed. */
+  readonly signal?: AbortSignal
+  /** Called after each batch. */
+  readonly onProgress?: (progress: IndexProgress) => void
+}
+
+/** How far the search index is. */
+export interface IndexProgress {
+  /** Messages indexed so far. */
+  readonly messages: number
+  /** The number of messages that were not in the index at the beginning, at most. */
+  readonly total: number
 }
 
 /** Searches messages. */
 export interface Searcher {
-  /** Finds messages, including every message acknowledged before the call, by any process. Throws
-   *  InvalidError with the position of the error in the query.
+  /** Finds messages of any process. Every message acknowledged before the call is searched, or counted in
+   *  `unindexed`: a search reads the index and the newest 2,000 messages that are not in the index yet. It
+   *  writes nothing, so it works on a read-only store and on a full disk. Throws InvalidError with the
+   *  position of the error in the query.
    *
    * @example
    * ```ts

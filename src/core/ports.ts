@@ -16,6 +16,7 @@ import type { Verifier } from './finding.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type {
   ConversationFilter,
+  IndexOptions,
   ListConversations,
   ListDirectories,
   ListedConversation,
@@ -363,9 +364,10 @@ export interface Maintainer {
   /** Moves expired task conversations to the trash, and purges those that have been in the trash for seven
    *  days and at least two sweeps. A store does not run it by itself. */
   sweep(options?: SweepOptions): Promise<SweepReceipt>
-  /** Brings the search index up to date. Returns the number of indexed messages. */
-  indexSearch(): Promise<number>
-  /** Drops the search index. The next search builds it again. */
+  /** Completes the search index, in short pieces. Returns the number of messages that it indexed. Returns
+   *  early if nothing can be written: on a read-only store, and on a full disk. */
+  indexSearch(options?: IndexOptions): Promise<number>
+  /** Drops the search index. It is built again in the background, or by `indexSearch`. */
   rebuildSearch(): Promise<void>
   /** Rewrites the tables, so that no removed content remains in them, and returns free space to the system.
    *  On SQLite it runs VACUUM on the whole file. On PostgreSQL it runs VACUUM FULL on Skein's tables, those

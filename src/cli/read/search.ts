@@ -1,6 +1,6 @@
-import type { Searcher, SearchHit, SearchOptions } from '../../core/listing.ts'
+import type { Searcher, SearchHit, SearchOptions, SearchPage } from '../../core/listing.ts'
 import { collectPages } from '../../core/pages.ts'
-import type { ConversationReader, MessageReader } from '../../core/ports.ts'
+import type { ConversationReader, Maintainer, MessageReader } from '../../core/ports.ts'
 import { type CommandHandler, hasOption, limitOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
@@ -9,6 +9,7 @@ import { collapseSpaces } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatInteger, plural } from '../output/number.ts'
 import { noteLine, printJson, printLines, printNote, tsvField } from '../output/print.ts'
+import { createProgressBar } from '../output/progress-bar.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { tildify } from '../output/tildify.ts'
 import { wrap } from '../output/wrap.ts'
@@ -30,11 +31,8 @@ export const searchCommand: CommandHandler = (args, context) => {
     const wide: SearchOptions = hasOption(args, 'ranked') ? { order: 'ranked' } : {}
     const { directory } = scope.filter
     const narrow: SearchOptions = directory ? { ...wide, directory } : wide
-    const { items, next, isComplete } = await store.search(query, {
-      ...narrow,
-      limit,
-      snippetLength: snippetLength(context),
-    })
+    const unindexed = await completeIndex(store, context, query, narrow)
+    const { items, next } = await findHits(store, context, query, { ...narrow, limit })
     if (context.json) printJson(context, items.map(hitJson))
     else if (context.out.isTerminal) await printHits(store, context, items, hasOption(args, 'all'))
     else
@@ -42,7 +40,8 @@ export const searchCommand: CommandHandler = (args, context) => {
         context.out,
         items.map(hit => tabbed(context, hit)),
       )
-    if (!isComplete && !context.quiet && !context.json) context.err.line(noteLine(staleIndex, context.err))
+    if (unindexed > 0 && !context.quiet && !context.json)
+      context.err.line(noteLine(staleIndex(unindexed), context.err))
     if (items.length > 0 && !context.out.isTerminal) return exitCode.ok
     const elsewhere = scope.isAll ? null : await countHits(store, query, wide)
     if (items.length === 0) printNote(context, nothingFound(scope.isAll, elsewhere))
@@ -56,7 +55,53 @@ export const searchCommand: CommandHandler = (args, context) => {
   })
 }
 
-const staleIndex = 'the newest messages are not in the search index: the store cannot be written'
+/** Waits until the index is complete, if a search would leave out messages. Returns how many it leaves out,
+ *  because the store cannot be written. */
+async function completeIndex(
+  store: Searcher & Pick<Maintainer, 'indexSearch'>,
+  context: CommandContext,
+  query: string,
+  scope: SearchOptions,
+): Promise<number> {
+  const probe: SearchOptions = { ...scope, limit: 1, budgetMs: 0, signal: context.signal }
+  if ((await store.search(query, probe)).unindexed === 0) return 0
+  const progress = createProgressBar(context, 'indexing', 'messages')
+  try {
+    await store.indexSearch({
+      signal: context.signal,
+      onProgress: ({ messages, total }) => progress.show(messages, total),
+    })
+  } finally {
+    progress.end()
+  }
+  return (await store.search(query, probe)).unindexed
+}
+
+/** Reads pages until there are enough hits: a page may end early, at its budget. */
+async function findHits(
+  store: Searcher,
+  context: CommandContext,
+  query: string,
+  options: SearchOptions & { readonly limit: number },
+): Promise<{ items: readonly SearchHit[]; next: string | null }> {
+  const items: SearchHit[] = []
+  for (let after: string | null = null; ; ) {
+    const page: SearchPage = await store.search(query, {
+      ...options,
+      limit: options.limit - items.length,
+      snippetLength: snippetLength(context),
+      signal: context.signal,
+      ...(after !== null && { after }),
+    })
+    items.push(...page.items)
+    after = page.next
+    if (after === null || items.length >= options.limit) return { items, next: after }
+  }
+}
+
+function staleIndex(count: number): string {
+  return `${plural(count, 'message')} ${count === 1 ? 'is' : 'are'} not in the search index: the store cannot be written`
+}
 
 function snippetLength({ out }: CommandContext): number {
   return out.isTerminal ? Math.max(40, Math.min(200, out.width - 30)) : 160

@@ -252,9 +252,10 @@ export function checkMessageListing(options: ListMessages): ListMessages {
   return { ...messageListing(options), conversationId: conversationId(options.conversationId) }
 }
 
-export const checkSearch = fields<Omit<SearchOptions, 'after'>>({
+export const checkSearch = fields<Omit<SearchOptions, 'after' | 'signal'>>({
   ...each(optional, { limit: f.numberFrom(1, 200), order: f.wordFrom('newest', 'ranked') }),
   ...each(optional, { snippetLength: f.numberFrom(20, 2_000), directory: checkDirectories, kind: checkKind }),
+  budgetMs: optional(f.checkInt53),
 })
 
 const budgetFields = fields<TailBudget>(each(optional, { tokens: f.checkInt53, messages: f.checkInt53 }))

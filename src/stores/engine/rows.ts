@@ -193,6 +193,38 @@ export interface LinkRow {
   readonly updated_at: number
 }
 
+/** A conversation with messages that are not in the search index: those from `indexed_seq` on. */
+export interface UnindexedRow {
+  readonly conv: Conv
+  readonly indexed_seq: number
+  readonly next_seq: number
+}
+
+export interface UnindexedNewestRow extends UnindexedRow {
+  readonly updated_at: number
+  readonly directory: string | null
+  readonly kind: string
+}
+
+/** Messages of a conversation, by seq, both ends included. */
+export interface MessageSpan {
+  readonly conv: Conv
+  readonly lo: number
+  readonly hi: number
+}
+
+/** How far a conversation is indexed: before, and from now on. */
+export interface IndexMark {
+  readonly conv: Conv
+  readonly seq_from: number
+  readonly seq_to: number
+}
+
+/** A message to index, or to search without the index. */
+export interface SpanRow extends CandidateRow {
+  readonly role: string
+}
+
 /** A candidate for a search: its content and its sort order. */
 export interface CandidateRow {
   readonly conv: Conv

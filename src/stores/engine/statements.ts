@@ -8,6 +8,7 @@ import type {
   ConversationRow,
   FoundRow,
   HeadFields,
+  IndexMark,
   LinkRow,
   ListedRow,
   LocatedRow,
@@ -15,10 +16,14 @@ import type {
   LooseMessageRow,
   MessageFields,
   MessageRow,
+  MessageSpan,
   PathRow,
   PositionRow,
+  SpanRow,
   SummaryRow,
   TurnRow,
+  UnindexedNewestRow,
+  UnindexedRow,
 } from './rows.ts'
 import type { RecordStatements } from './statements-records.ts'
 import type { VerifyStatements } from './statements-verify.ts'
@@ -355,9 +360,14 @@ export interface Statements extends RecordStatements, VerifyStatements {
 
   // Search
   /** Conversations with messages that are not in the index, in order of `conv` after `after`. */
-  unindexed: [{ after: Conv | null; limit: number }, { conv: Conv; id: string }]
-  setIndexed: [InConv & { indexed_seq: number }, never]
-  /** `tokens` are separated by spaces. */
+  unindexed: [{ after: Conv | null; limit: number }, UnindexedRow]
+  /** Such conversations outside the trash, the newest first. */
+  unindexedNewest: [{ limit: number }, UnindexedNewestRow]
+  /** Messages of several conversations, in any order. */
+  messagesIn: [{ spans: readonly MessageSpan[] }, SpanRow]
+  /** Locks conversations. Moves the marks that still have the value `seq_from`, and returns which. */
+  markIndexed: [{ marks: readonly IndexMark[] }, { conv: Conv }]
+  /** `tokens` are separated by spaces. Does nothing for a message that was erased or deleted. */
   putSearchEntry: [InConv & { seq: number; at: number; tokens: string }, never]
   deleteSearchEntries: [InConv & { lo: number; hi: number }, never]
   clearSearch: [None, never]

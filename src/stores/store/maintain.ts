@@ -1,33 +1,10 @@
-import { ReadOnlyError, StorageFullError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { PurgedConversation, Remnant, SweepOptions, SweepReceipt } from '../../core/removal.ts'
 import type { Engine } from '../engine/engine.ts'
-import { hasUnindexed, type IndexPass, indexSome, newPass } from '../programs/search/search-index.ts'
 import * as sweep from '../programs/sweep.ts'
 import { dropLoosePrompts, purgeSome } from '../programs/trash.ts'
 
 /** Operations of several short transactions, so that other writers need not wait long. */
-
-/** Indexes all messages and returns how many were new. A read-only store, and one on a full disk, is searched
- *  as far as it is indexed: then `isComplete` is false. */
-export async function bringIndexUp(
-  engine: Engine,
-): Promise<{ readonly count: number; readonly isComplete: boolean }> {
-  let count = 0
-  try {
-    if (!(await engine.query(hasUnindexed))) return { count, isComplete: true }
-    for (let pass: IndexPass | null = newPass; pass; ) {
-      const from: IndexPass = pass
-      const done = await engine.write(() => indexSome(from), 'relaxed')
-      count += done.count
-      pass = done.next
-    }
-  } catch (error) {
-    if (!(error instanceof ReadOnlyError || error instanceof StorageFullError)) throw error
-    return { count, isComplete: false }
-  }
-  return { count, isComplete: true }
-}
 
 /** Removes a trashed conversation permanently, and its traces. */
 export async function purgeOne(engine: Engine, id: ConversationId): Promise<PurgedConversation> {

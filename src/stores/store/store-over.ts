@@ -22,13 +22,14 @@ import { measure } from '../programs/measure.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
 import { type PreparedItem, save, setLabel } from '../programs/save.ts'
-import { searchMessages } from '../programs/search/search.ts'
 import { clearIndex } from '../programs/search/search-index.ts'
 import { listStretches } from '../programs/structure.ts'
 import * as summaries from '../programs/summaries.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
-import { bringIndexUp, purgeOne, sweepAll } from './maintain.ts'
+import { indexAll } from './index-search.ts'
+import { purgeOne, sweepAll } from './maintain.ts'
+import { searchStore } from './search-store.ts'
 
 /** The Store port over an engine: checks the input, then runs the program for the operation. */
 export function storeOver(engine: Engine, schemaVersion: () => Promise<number>): Store {
@@ -176,8 +177,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     search: async (text, options = {}) => {
       checked.checkSearch(options)
       const parsed = parseQuery(checkText(text, 'query', 16_384), new Date(now()))
-      const { isComplete } = await bringIndexUp(engine)
-      return { ...(await read(() => searchMessages(parsed, options, engine.matchText))), isComplete }
+      return searchStore(engine, parsed, options)
     },
 
     deleteMessages: async (ids, options = {}) => {
@@ -202,7 +202,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     purge: async id => purgeOne(engine, conversationId(id)),
 
     sweep: async (options = {}) => sweepAll(engine, options),
-    indexSearch: async () => (await bringIndexUp(engine)).count,
+    indexSearch: async (options = {}) => indexAll(engine, options),
     rebuildSearch: async () => write(clearIndex),
     compact: async () => engine.compact(),
     verify: async (options = {}) => {

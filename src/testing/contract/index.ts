@@ -30,6 +30,7 @@ import { resolveCases } from './resolve.ts'
 import { saveCases } from './save.ts'
 import { searchCases } from './search.ts'
 import { searchChangesCases } from './search-changes.ts'
+import { searchUnindexedCases } from './search-unindexed.ts'
 import { siblingCases } from './siblings.ts'
 import { structureCases } from './structure.ts'
 import { summariesCases } from './summaries.ts'
@@ -69,6 +70,7 @@ export const contract: readonly ContractCase[] = [
   ...resolveCases,
   ...saveCases,
   ...searchChangesCases,
+  ...searchUnindexedCases,
   ...searchCases,
   ...siblingCases,
   ...structureCases,

@@ -4,18 +4,32 @@ import { at, hiddenTenant, looseColumns } from './columns.ts'
 /** Writes and reads the search index. */
 export const searchQueries = {
   unindexed: `
-    SELECT id AS conv, id FROM skein.conversations
+    SELECT id AS conv, indexed_seq, next_seq FROM skein.conversations
     WHERE tenant = @tenant::text AND indexed_seq < next_seq AND (@after::uuid IS NULL OR id > @after::uuid)
     ORDER BY id LIMIT @limit::bigint`,
-  setIndexed: `
-    UPDATE skein.conversations SET indexed_seq = @indexed_seq::int
-    WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  unindexedNewest: `
+    SELECT id AS conv, indexed_seq, next_seq, updated_at, directory, kind FROM skein.conversations
+    WHERE tenant = @tenant::text AND indexed_seq < next_seq AND coalesce(trashed_at, -1) < 0
+    ORDER BY updated_at + 0 DESC, id LIMIT @limit::bigint`,
+  messagesIn: `
+    SELECT m.conv, m.conv AS conversation_id, m.seq, m.at, m.role, m.body
+    FROM json_to_recordset(@spans::json) AS w(conv uuid, lo int, hi int)
+    JOIN LATERAL (
+      SELECT x.conv, x.seq, x.at, x.role, x.body FROM skein.messages x
+      WHERE x.tenant = @tenant::text AND x.conv = w.conv AND x.seq BETWEEN w.lo AND w.hi OFFSET 0) m ON true`,
+  markIndexed: `
+    UPDATE skein.conversations c SET indexed_seq = w.seq_to
+    FROM json_to_recordset(@marks::json) AS w(conv uuid, seq_from int, seq_to int)
+    WHERE c.tenant = @tenant::text AND c.id = w.conv AND c.indexed_seq = w.seq_from
+    RETURNING c.id AS conv`,
   putSearchEntry: `
     INSERT INTO skein.search (tenant, conv, seq, at, tsv)
     SELECT c.tenant, c.id, @seq::int, @at::bigint, array_to_tsvector(
       array_remove(string_to_array(@tokens::text, ' '), '')
         || skein.marks(c.tenant, @at::bigint, c.directory, c.kind))
-    FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.id = @conv::uuid
+    FROM skein.conversations c
+    JOIN ${at('x.body', '@seq::int')} m ON m.body IS NOT NULL
+    WHERE c.tenant = @tenant::text AND c.id = @conv::uuid
     ON CONFLICT (tenant, conv, seq) DO UPDATE SET at = excluded.at, tsv = excluded.tsv`,
   deleteSearchEntries: `
     DELETE FROM skein.search

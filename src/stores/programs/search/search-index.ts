@@ -2,12 +2,9 @@ import type { Block } from '../../../core/block.ts'
 import { decodeBody } from '../../../core/body.ts'
 import { textsOf } from '../../../core/search/texts.ts'
 import { indexTokens } from '../../../core/search/tokenize.ts'
-import { all, first, type Program, run } from '../../engine/engine.ts'
-import type { Conv, LooseMessageRow } from '../../engine/rows.ts'
+import { all, type Program, run } from '../../engine/engine.ts'
+import type { Conv, IndexMark, MessageSpan, SpanRow } from '../../engine/rows.ts'
 import { loadBlobs } from '../content.ts'
-
-/** Messages to index in one transaction, which locks their conversations. */
-const batch = 200
 
 /** Bytes of a blob to index. The tokenizer reads no more of a text. */
 const indexedBytes = 262_144
@@ -19,10 +16,6 @@ export const scopes = {
   conversation: (conv: Conv) => `=c${conv}`,
 }
 
-export function* hasUnindexed(): Program<boolean> {
-  return (yield* all('unindexed', { after: null, limit: 1 })).length > 0
-}
-
 /** The progress of a pass over all conversations. */
 export interface IndexPass {
   readonly after: Conv | null
@@ -32,41 +25,103 @@ export interface IndexPass {
 
 export const newPass: IndexPass = { after: null, within: null }
 
-/** Indexes a bounded number of messages above the marks. Returns how many, and where to continue, or null
- *  at the end. A pass visits each conversation once and ends at the seq that it had then, so a concurrent
- *  writer cannot keep it busy. */
-export function* indexSome(pass: IndexPass): Program<{ count: number; next: IndexPass | null }> {
-  let { after } = pass
-  let left = batch
-  const found = yield* all('unindexed', { after, limit: batch })
-  for (const { conv, id } of found) {
-    // Messages erased or deleted from here on are removed from the index again. Without the lock, their
-    // words could be added after that.
-    const row = yield* first('lockConversation', { id })
-    const end = pass.within?.conv === conv ? pass.within.end : (row?.next_seq ?? 0)
-    // Another process may have indexed it meanwhile.
-    if (row && row.indexed_seq < end) {
-      const rows = yield* all('messagesBetween', { conv, lo: row.indexed_seq, hi: end - 1, limit: left })
-      yield* indexRows(conv, rows)
-      const whole = rows.length < left
-      yield* run('setIndexed', { conv, indexed_seq: whole ? end : rows.at(-1)!.seq + 1 })
-      left -= rows.length
-      if (!whole) return { count: batch, next: { after, within: { conv, end } } }
-    }
-    after = conv
-  }
-  return { count: batch - left, next: found.length < batch ? null : { after, within: null } }
+/** How much to index at once: at most this many messages, until their texts have this many characters. */
+export interface BatchSize {
+  readonly messages: number
+  readonly chars: number
 }
 
-function* indexRows(conv: Conv, rows: readonly LooseMessageRow[]): Program<void> {
-  const texts = yield* readTexts(rows)
-  for (const [i, row] of rows.entries()) {
-    const words = texts[i]
-    if (!words) continue
-    const marks = [scopes.everything, scopes.role(row.role), scopes.conversation(conv)]
-    const tokens = [...marks, ...indexTokens(words)].join(' ')
-    yield* run('putSearchEntry', { conv, seq: row.seq, at: row.at, tokens })
+/** Entries for messages above the marks, and the marks to set with them. */
+export interface IndexBatch {
+  readonly marks: readonly IndexMark[]
+  readonly entries: readonly IndexEntry[]
+  /** The messages that were read, including those without a text. */
+  readonly count: number
+  readonly chars: number
+  /** Where to continue, or null at the end. */
+  readonly next: IndexPass | null
+}
+
+interface IndexEntry {
+  readonly conv: Conv
+  readonly seq: number
+  readonly at: number
+  readonly tokens: string
+}
+
+/** Reads the next messages above the marks and makes their entries. A pass visits each conversation once and
+ *  ends at the seq that it had then, so a concurrent writer cannot keep it busy. */
+export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch> {
+  const found = yield* all('unindexed', { after: pass.after, limit: size.messages })
+  const spans: MessageSpan[] = []
+  let left = size.messages
+  for (const { conv, indexed_seq: lo, next_seq } of found) {
+    const end = pass.within?.conv === conv ? pass.within.end : next_seq
+    const hi = Math.min(end, lo + left) - 1
+    spans.push({ conv, lo, hi })
+    left -= Math.max(0, hi - lo + 1)
+    if (left === 0) break
   }
+  const rows = Map.groupBy(yield* all('messagesIn', { spans }), row => row.conv)
+  const marks: IndexMark[] = []
+  const entries: IndexEntry[] = []
+  let count = 0
+  let chars = 0
+  let { after } = pass
+  for (const [i, { conv, lo, hi }] of spans.entries()) {
+    let mark = lo
+    for (const row of (rows.get(conv) ?? []).toSorted((a, b) => a.seq - b.seq)) {
+      if (chars >= size.chars) break
+      const [texts = null] = yield* readTexts([row])
+      if (texts) {
+        entries.push({ conv, seq: row.seq, at: row.at, tokens: tokensOf(row, texts) })
+        for (const text of texts) chars += text.length
+      }
+      mark = row.seq + 1
+      count++
+    }
+    const isStopped = chars >= size.chars
+    if (!isStopped) mark = Math.max(lo, hi + 1)
+    if (mark > lo) marks.push({ conv, seq_from: lo, seq_to: mark })
+    const end = pass.within?.conv === conv ? pass.within.end : found[i]!.next_seq
+    if (mark < end) return { marks, entries, count, chars, next: { after, within: { conv, end } } }
+    after = conv
+    if (isStopped) return { marks, entries, count, chars, next: { after, within: null } }
+  }
+  const isEnd = spans.length === found.length && found.length < size.messages
+  return { marks, entries, count, chars, next: isEnd ? null : { after, within: null } }
+}
+
+/** Writes the entries of a batch. Texts are read before, outside of this transaction: messages that were
+ *  erased or deleted since then get no entry, and a conversation that another process has indexed since
+ *  then is left out. Returns whether one was. */
+export function* writeBatch({ marks, entries }: IndexBatch): Program<{ isContended: boolean }> {
+  if (marks.length === 0) return { isContended: false }
+  // Locks the conversations. Messages erased or deleted from here on are removed from the index again.
+  const ours = new Set((yield* all('markIndexed', { marks })).map(({ conv }) => conv))
+  for (const entry of entries) if (ours.has(entry.conv)) yield* run('putSearchEntry', entry)
+  return { isContended: ours.size < marks.length }
+}
+
+function tokensOf({ conv, role }: SpanRow, texts: readonly string[]): string {
+  const marks = [scopes.everything, scopes.role(role), scopes.conversation(conv)]
+  return [...marks, ...indexTokens(texts)].join(' ')
+}
+
+const countedAtOnce = 2_000
+
+export interface UnindexedCount {
+  /** The messages that a pass would read, at most. */
+  readonly messages: number
+  /** The last conversation that was counted, or null at the end. */
+  readonly last: Conv | null
+}
+
+/** Counts the unindexed messages of some conversations. */
+export function* unindexedAfter(after: Conv | null): Program<UnindexedCount> {
+  const rows = yield* all('unindexed', { after, limit: countedAtOnce })
+  const messages = rows.reduce((sum, { indexed_seq, next_seq }) => sum + next_seq - indexed_seq, 0)
+  return { messages, last: rows.length < countedAtOnce ? null : rows.at(-1)!.conv }
 }
 
 /** The texts of each message, or null if it was erased or cannot be read. */

@@ -3,12 +3,25 @@ import { looseColumns } from './columns.ts'
 
 export const searchQueries = {
   unindexed: `
-    SELECT c AS conv, id
+    SELECT c AS conv, unindexed_from AS indexed_seq, next_seq
     FROM skein_conversations INDEXED BY skein_conversations_unindexed
     WHERE unindexed_from IS NOT NULL AND c > coalesce(@after, -1) ORDER BY c LIMIT +@limit`,
-  setIndexed: `
-    UPDATE skein_conversations
-    SET unindexed_from = CASE WHEN @indexed_seq < next_seq THEN @indexed_seq END WHERE c = @conv`,
+  unindexedNewest: `
+    SELECT c AS conv, unindexed_from AS indexed_seq, next_seq, updated_at, directory, kind
+    FROM skein_conversations INDEXED BY skein_conversations_unindexed
+    WHERE unindexed_from IS NOT NULL AND trashed_at IS NULL ORDER BY c DESC LIMIT +@limit`,
+  messagesIn: `
+    SELECT m.conv, c.id AS conversation_id, m.seq, m.at, m.role, m.body
+    FROM json_each(@spans) w
+    CROSS JOIN skein_conversations c ON c.c = w.value ->> 'conv'
+    CROSS JOIN skein_messages m INDEXED BY skein_messages_seq
+      ON m.conv = c.c AND m.seq BETWEEN w.value ->> 'lo' AND w.value ->> 'hi'`,
+  markIndexed: `
+    UPDATE skein_conversations AS c
+    SET unindexed_from = CASE WHEN w.value ->> 'seq_to' < c.next_seq THEN w.value ->> 'seq_to' END
+    FROM json_each(@marks) w
+    WHERE c.c = w.value ->> 'conv' AND c.unindexed_from = w.value ->> 'seq_from'
+    RETURNING c AS conv`,
   // Times after the year 2248 share one millisecond, so that 63 bits are enough.
   putSearchEntry: [
     `
@@ -17,7 +30,7 @@ export const searchQueries = {
       (SELECT max(x.r) + 1 FROM skein_search_map x
        WHERE x.r >= min(m.at, 8796093022206) << 20 AND x.r < (min(m.at, 8796093022206) + 1) << 20),
       min(m.at, 8796093022206) << 20), m.n
-    FROM skein_messages m WHERE m.conv = @conv AND m.seq = @seq`,
+    FROM skein_messages m WHERE m.conv = @conv AND m.seq = @seq AND m.body IS NOT NULL`,
     `
     INSERT INTO skein_search (rowid, tokens)
     SELECT s.r, @tokens FROM skein_messages m JOIN skein_search_map s ON s.n = m.n

@@ -1,0 +1,88 @@
+import { ReadOnlyError, StorageFullError } from '../../core/errors.ts'
+import type { IndexOptions } from '../../core/listing.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { Conv } from '../engine/rows.ts'
+import {
+  type BatchSize,
+  type IndexBatch,
+  type IndexPass,
+  newPass,
+  readBatch,
+  type UnindexedCount,
+  unindexedAfter,
+  writeBatch,
+} from '../programs/search/search-index.ts'
+import { createPace, type Pace } from './pace.ts'
+
+/** Milliseconds that a batch should take, so that other work of the process need not wait. */
+const batchMs = 8
+
+const smallest: BatchSize = { messages: 8, chars: 8_192 }
+const largest: BatchSize = { messages: 400, chars: 1_048_576 }
+
+/** Indexes batch after batch. The size of a batch follows the time that the last one took. */
+export interface Indexer {
+  /** Indexes the next messages of a pass. */
+  step(pass: IndexPass): Promise<IndexBatch>
+}
+
+export function createIndexer(engine: Engine): Indexer {
+  let size = smallest
+  return {
+    async step(pass) {
+      const began = performance.now()
+      const batch = await engine.query(() => readBatch(pass, size))
+      const readAt = performance.now()
+      await engine.write(() => writeBatch(batch), 'relaxed')
+      size = nextSize(size, batch, Math.max(readAt - began, performance.now() - readAt))
+      return batch
+    },
+  }
+}
+
+/** A batch that was too slow makes the next one smaller, in proportion. Growth is gradual. */
+function nextSize(size: BatchSize, { count, chars, next }: IndexBatch, ms: number): BatchSize {
+  if (next === null && ms < batchMs) return size
+  const factor = Math.min(2, batchMs / Math.max(0.1, ms))
+  const scaled = (most: number, used: number, least: number, limit: number) =>
+    Math.round(Math.min(limit, Math.max(least, (factor < 1 ? Math.max(1, used) : most) * factor)))
+  return {
+    messages: scaled(size.messages, count, smallest.messages, largest.messages),
+    chars: scaled(size.chars, chars, smallest.chars, largest.chars),
+  }
+}
+
+/** Indexes everything and returns the number of messages. On a read-only store, and on a full disk, it ends
+ *  early. */
+export async function indexAll(engine: Engine, { signal, onProgress }: IndexOptions): Promise<number> {
+  const pace = createPace({ ...(signal && { signal }) })
+  const indexer = createIndexer(engine)
+  let count = 0
+  await pace.breathe()
+  const total = await countUnindexed(engine, pace)
+  if (total === 0) return 0
+  try {
+    for (let pass: IndexPass | null = newPass; pass; ) {
+      await pace.breathe()
+      const batch: IndexBatch = await indexer.step(pass)
+      count += batch.count
+      pass = batch.next
+      onProgress?.({ messages: count, total: Math.max(total, count) })
+    }
+  } catch (error) {
+    if (!(error instanceof ReadOnlyError || error instanceof StorageFullError)) throw error
+  }
+  return count
+}
+
+async function countUnindexed({ query }: Engine, pace: Pace): Promise<number> {
+  let total = 0
+  for (let after: Conv | null = null; ; ) {
+    const from: Conv | null = after
+    const page: UnindexedCount = await query(() => unindexedAfter(from))
+    total += page.messages
+    if (page.last === null) return total
+    after = page.last
+    await pace.breathe()
+  }
+}

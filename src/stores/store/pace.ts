@@ -1,0 +1,31 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
+
+/** Divides long work into pieces, between which other work of the process gets its turn. */
+export interface Pace {
+  /** Whether a turn of other work is due. */
+  isDue(): boolean
+  /** Gives way if it is due. Throws the reason of the signal once it is aborted. */
+  breathe(): Promise<void>
+  /** Whether the time is up. */
+  isOver(): boolean
+}
+
+/** Milliseconds after which other work gets a turn. */
+const dueMs = 10
+
+export function createPace(limits: { readonly budgetMs?: number; readonly signal?: AbortSignal }): Pace {
+  const { budgetMs = Number.POSITIVE_INFINITY, signal } = limits
+  const began = performance.now()
+  let turnedAt = began
+  return {
+    isDue: () => performance.now() - turnedAt >= dueMs,
+    async breathe() {
+      if (performance.now() - turnedAt >= dueMs) {
+        await giveWay()
+        turnedAt = performance.now()
+      }
+      signal?.throwIfAborted()
+    },
+    isOver: () => performance.now() - began >= budgetMs,
+  }
+}

@@ -1,0 +1,193 @@
+import { latestTime } from '../../core/check.ts'
+import { matches } from '../../core/search/match.ts'
+import type { SearchQuery } from '../../core/search/query.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { CandidateRow } from '../engine/rows.ts'
+import {
+  type CandidateSource,
+  placeKey,
+  type SearchAnswer,
+  type SearchPlan,
+} from '../programs/search/search.ts'
+import { readTexts } from '../programs/search/search-index.ts'
+import type { Pace } from './pace.ts'
+
+/** What a search needs to find answers. */
+export interface Hunt {
+  readonly engine: Engine
+  readonly query: SearchQuery
+  readonly plan: SearchPlan
+  /** Unindexed messages that pass the filters, in order. */
+  readonly scanned: readonly CandidateRow[]
+  readonly pace: Pace
+}
+
+/** A position in the order of the hits. */
+export type OrderKey = readonly [at: number, seq: number, conversation: string]
+
+/** How many answers to find, after `from` and up to `to`. With `to`, the budget does not end the hunt: an
+ *  earlier one has reached it within a budget. */
+export interface HuntRange {
+  readonly wanted: number
+  readonly from: OrderKey | null
+  readonly to: OrderKey | null
+}
+
+export interface HuntResult {
+  readonly answers: readonly SearchAnswer[]
+  /** The last candidate that was examined, if the budget ended the hunt. */
+  readonly stoppedAt: OrderKey | null
+}
+
+interface HuntState extends HuntRange {
+  readonly answers: SearchAnswer[]
+  /** Where to continue, or null at the end. */
+  upto: number | null
+  /** How much was examined. */
+  candidates: number
+  chars: number
+  stoppedAt: OrderKey | null
+}
+
+/** The newest messages that match, in order. */
+export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntResult> {
+  const { query, plan } = hunt
+  const { wanted, from } = range
+  const state: HuntState = {
+    ...range,
+    answers: [],
+    upto: from ? from[0] : latestTime,
+    candidates: 0,
+    chars: 0,
+    stoppedAt: null,
+  }
+  const { answers } = state
+  if (plan.withoutPrefixes) await lookAtNewest(hunt, state, plan.withoutPrefixes)
+  // What the index decides alone: words and prefixes that must occur, and words that must not.
+  const exact = query.all.every(term => !term.check) && query.none.every(term => !term.check && !term.prefix)
+  for (let seen = 0, batch = exact ? Math.min(wanted + 8, 500) : 200; goesOn(state); ) {
+    seen += await take(hunt, state, { source: plan.indexed, batch, exact })
+    if (!exact) batch = nextBatch(wanted - answers.length, answers.length / Math.max(1, seen))
+  }
+  return { answers, stoppedAt: state.stoppedAt }
+}
+
+/** How many more candidates to read, given the share of matches so far. Another query costs as much as
+ *  fifty candidates, so a few too many are better than too few. All their texts must fit in memory. */
+function nextBatch(missing: number, share: number): number {
+  return Math.ceil(Math.min(400, Math.max(50, (missing * 1.25) / share)))
+}
+
+/** How many candidates to read before deciding whether a prefix is common. */
+const firstLook = 64
+
+/** To return the newest match of a prefix, an index merges the lists of all words with that prefix: a third
+ *  of a second for two letters and a million messages. Such a prefix occurs in every other message, so it
+ *  is faster to check the newest messages themselves. Stops if the prefix turns out to be rare. */
+async function lookAtNewest(hunt: Hunt, state: HuntState, source: CandidateSource): Promise<void> {
+  const { wanted, answers } = state
+  const most = Math.max(400, wanted * 4)
+  for (let seen = 0, batch = firstLook; goesOn(state); ) {
+    seen += await take(hunt, state, { source, batch, exact: false })
+    const needed = (wanted * seen) / answers.length
+    if (needed > most) return
+    batch = Math.max(firstLook, Math.min(400, Math.ceil(needed - seen)))
+  }
+}
+
+function goesOn({ answers, wanted, upto, stoppedAt }: HuntState): boolean {
+  return upto !== null && stoppedAt === null && answers.length < wanted
+}
+
+/** A search examines so much even if its budget is over, so that a stalled process finds something too, and
+ *  each page makes progress. */
+const least = { candidates: 200, chars: 1_048_576 }
+
+function mayStop({ candidates, chars }: HuntState): boolean {
+  return candidates >= least.candidates || chars >= least.chars
+}
+
+/** Messages whose texts are read at once. */
+const readBatch = 16
+
+interface CandidateBatch {
+  readonly source: CandidateSource
+  readonly batch: number
+  /** Whether a candidate of the index is surely a match. */
+  readonly exact: boolean
+}
+
+/** Adds the matches among the next candidates and returns the number of candidates. */
+async function take(hunt: Hunt, state: HuntState, given: CandidateBatch): Promise<number> {
+  const { engine, query, pace } = hunt
+  const { wanted, from, to, answers } = state
+  await pace.breathe()
+  const { rows, next } = await nextCandidates(hunt, state, given)
+  const scanned = new Set<CandidateRow>(hunt.scanned)
+  for (let i = 0; i < rows.length; i += readBatch) {
+    const group = rows.slice(i, i + readBatch)
+    const texts = await engine.query(() => readTexts(group))
+    for (const [k, row] of group.entries()) {
+      if (answers.length === wanted) return rows.length
+      const key = orderKey(row)
+      if (to && compare(key, to) > 0) {
+        state.upto = null
+        return rows.length
+      }
+      if (from && compare(key, from) <= 0) continue
+      const said = texts[k]
+      const isSure = given.exact && !scanned.has(row)
+      if (said && (isSure || matches(said, query))) answers.push({ row, texts: said })
+      state.candidates++
+      for (const text of said ?? []) state.chars += text.length
+      if (pace.isDue()) await pace.breathe()
+      if (!to && answers.length < wanted && mayStop(state) && pace.isOver()) {
+        state.stoppedAt = key
+        return rows.length
+      }
+    }
+  }
+  state.upto = next
+  return rows.length
+}
+
+/** In order. Messages of one millisecond are sorted together, so the last group must be complete. */
+async function nextCandidates(
+  { engine, scanned }: Hunt,
+  { upto }: HuntState,
+  { source, batch: least }: CandidateBatch,
+): Promise<{ rows: readonly CandidateRow[]; next: number | null }> {
+  for (let batch = least; ; batch *= 4) {
+    const rows = await engine.query(() => source(upto!, batch))
+    const edge = rows.length < batch ? null : rows.at(-1)!.at
+    const whole = edge === null ? rows : rows.filter(row => row.at !== edge)
+    const beside = scanned.filter(({ at }) => at <= upto! && (edge === null || at > edge))
+    if (edge !== null && whole.length === 0 && beside.length === 0) continue
+    return { rows: merge(whole, beside), next: edge }
+  }
+}
+
+/** A message that was indexed since it was scanned is in both. */
+function merge(indexed: readonly CandidateRow[], scanned: readonly CandidateRow[]): readonly CandidateRow[] {
+  if (scanned.length === 0) return inOrder(indexed)
+  const known = new Set(scanned.map(placeKey))
+  return inOrder([...scanned, ...indexed.filter(row => !known.has(placeKey(row)))])
+}
+
+export function inOrder<T extends CandidateRow>(rows: readonly T[]): readonly T[] {
+  return rows
+    .map(row => ({ row, key: orderKey(row) }))
+    .sort((a, b) => compare(a.key, b.key))
+    .map(({ row }) => row)
+}
+
+/** Newest first. Within a millisecond, the later message of a conversation first. */
+export function orderKey(row: CandidateRow): OrderKey {
+  return [row.at, row.seq, row.conversation_id]
+}
+
+function compare(a: OrderKey, b: OrderKey): number {
+  if (a[0] !== b[0]) return b[0] - a[0]
+  if (a[1] !== b[1]) return b[1] - a[1]
+  return a[2] === b[2] ? 0 : a[2] < b[2] ? -1 : 1
+}

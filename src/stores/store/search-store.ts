@@ -1,0 +1,144 @@
+import type { SearchOptions, SearchPage } from '../../core/listing.ts'
+import type { SearchQuery } from '../../core/search/query.ts'
+import { score } from '../../core/search/rank.ts'
+import { all, type Engine } from '../engine/engine.ts'
+import type { CandidateRow, MessageSpan, SpanRow } from '../engine/rows.ts'
+import { readCursor, writeCursor } from '../programs/cursor.ts'
+import { planSearch, readHits, type SearchAnswer, type SearchFilters } from '../programs/search/search.ts'
+import { chooseUnindexed } from '../programs/search/unindexed.ts'
+import { createPace, type Pace } from './pace.ts'
+import { type Hunt, huntAnswers, inOrder, type OrderKey, orderKey } from './search-hunt.ts'
+
+/** How many of the newest matches are ranked: a common word has hundreds of thousands. */
+const mostRanked = 2_000
+
+const defaultBudgetMs = 1_000
+
+/** A page of matches. The index narrows the candidates. Everything that must be exact and equal on all
+ *  engines is decided on the texts: phrases, order, rank and snippet. Messages that are not in the index yet
+ *  are candidates too, the newest ones. Runs in pieces, each with its own queries: which messages are
+ *  unindexed is read first, so that none is missed that another process indexes meanwhile. */
+export async function searchStore(
+  engine: Engine,
+  query: SearchQuery,
+  options: SearchOptions,
+): Promise<SearchPage> {
+  const { signal, budgetMs = defaultBudgetMs, limit = 20 } = options
+  signal?.throwIfAborted()
+  const pace = createPace({ budgetMs, ...(signal && { signal }) })
+  const after = options.after ?? null
+  const start = options.order === 'ranked' ? readRankedCursor(after) : readNewestCursor(after)
+  const plan = await engine.query(() => planSearch(query, options, engine.matchText))
+  const { spans, unindexed } = await engine.query(() => chooseUnindexed(plan.filters))
+  const scanned = await scan(engine, spans, plan.filters, pace)
+  const hunt = { engine, query, plan, scanned, pace }
+  const { answers, next } =
+    options.order === 'ranked'
+      ? await rankedPage(hunt, start, limit)
+      : await newestPage(hunt, start.from, limit)
+  const items = await engine.read(() => readHits(answers, query, options))
+  return { items, next, skipped: [], unindexed }
+}
+
+/** Where a page begins. Ranked pages rank a window of the newest order: from `from`, exclusive, to `to`,
+ *  inclusive. */
+interface PageStart {
+  readonly skip: number
+  readonly from: OrderKey | null
+  readonly to: OrderKey | null
+}
+
+const keyShape = ['number', 'number', 'string'] as const
+
+function readNewestCursor(text: string | null): PageStart {
+  const from = text === null ? null : (readCursor(text, keyShape) as unknown as OrderKey)
+  return { skip: 0, from, to: null }
+}
+
+/** `at` is −1 in a key that is null. */
+function readRankedCursor(text: string | null): PageStart {
+  if (text === null) return { skip: 0, from: null, to: null }
+  const [skip, ...keys] = readCursor(text, ['number', ...keyShape, ...keyShape])
+  const key = (parts: readonly unknown[]) => (parts[0] === -1 ? null : (parts as unknown as OrderKey))
+  return { skip: skip as number, from: key(keys.slice(0, 3)), to: key(keys.slice(3)) }
+}
+
+function writeRankedCursor({ skip, from, to }: PageStart): string {
+  const none: OrderKey = [-1, 0, '']
+  return writeCursor([skip, ...(from ?? none), ...(to ?? none)])
+}
+
+interface AnswerPage {
+  readonly answers: readonly SearchAnswer[]
+  readonly next: string | null
+}
+
+async function newestPage(hunt: Hunt, from: OrderKey | null, limit: number): Promise<AnswerPage> {
+  const { answers, stoppedAt } = await huntAnswers(hunt, { wanted: limit + 1, from, to: null })
+  const shown = answers.slice(0, limit)
+  const end = answers.length > limit ? orderKey(shown.at(-1)!.row) : stoppedAt
+  return { answers: shown, next: end && writeCursor(end) }
+}
+
+/** The best of the newest matches. If the budget ends the hunt, those before its end are ranked, and a later
+ *  page ranks the next ones. */
+async function rankedPage(hunt: Hunt, start: PageStart, limit: number): Promise<AnswerPage> {
+  const { skip, from } = start
+  const { answers, stoppedAt } = await huntAnswers(hunt, { wanted: mostRanked, from, to: start.to })
+  const ranked = rank(answers, hunt.query)
+  const to = start.to ?? stoppedAt
+  const shown = ranked.slice(skip, skip + limit)
+  if (ranked.length > skip + limit) {
+    return { answers: shown, next: writeRankedCursor({ skip: skip + limit, from, to }) }
+  }
+  return { answers: shown, next: to && writeRankedCursor({ skip: 0, from: to, to: null }) }
+}
+
+/** Best first, and among equals the newest. */
+function rank(answers: readonly SearchAnswer[], query: SearchQuery): SearchAnswer[] {
+  return answers
+    .map(answer => ({ answer, score: score(answer.texts, query) }))
+    .sort((a, b) => b.score - a.score)
+    .map(({ answer }) => answer)
+}
+
+/** Messages to read at once. */
+const scanBatch = 250
+
+/** Reads unindexed messages and returns those that pass the filters, in order. */
+async function scan(
+  { query }: Engine,
+  spans: readonly MessageSpan[],
+  filters: SearchFilters,
+  pace: Pace,
+): Promise<readonly CandidateRow[]> {
+  const found: SpanRow[] = []
+  for (const batch of batchesOf(spans)) {
+    await pace.breathe()
+    const rows = await query(() => all('messagesIn', { spans: batch }))
+    for (const row of rows) if (row.body !== null && passes(row, filters)) found.push(row)
+  }
+  return inOrder(found)
+}
+
+function* batchesOf(spans: readonly MessageSpan[]): Generator<readonly MessageSpan[]> {
+  let batch: MessageSpan[] = []
+  let room = scanBatch
+  for (const { conv, lo, hi } of spans) {
+    for (let from = lo; from <= hi; ) {
+      const to = Math.min(hi, from + room - 1)
+      batch.push({ conv, lo: from, hi: to })
+      room -= to - from + 1
+      from = to + 1
+      if (room > 0) continue
+      yield batch
+      batch = []
+      room = scanBatch
+    }
+  }
+  if (batch.length > 0) yield batch
+}
+
+function passes({ at, role }: SpanRow, { from, latest, roles }: SearchFilters): boolean {
+  return at >= from && at <= latest && (roles.length === 0 || roles.includes(role))
+}
