@@ -175,7 +175,7 @@ it.skipIf(noTmpfs !== null)(
     for (const path of [file, crashed]) {
       await using other = await openSqliteStore(path)
       expect((await pathOf(other, head)).map(textOf)).toEqual(['one'])
-      expect(await other.search('one')).toMatchObject({ items: [], isComplete: false })
+      expect(await other.search('one')).toMatchObject({ items: [{}], unindexed: 0 })
       for (let i = 0; i < 3; i++) {
         await expect(other.append(branch, head, [say('two')])).rejects.toMatchObject({
           ...full,
@@ -191,7 +191,7 @@ it.skipIf(noTmpfs !== null)(
       waiting.append(branch, head, [say(text)], { onConflict: 'fork' }),
     )
     expect((await Promise.all(writes)).map(({ outcome }) => outcome)).toEqual(['appended', 'forked'])
-    expect(await waiting.search('one')).toMatchObject({ items: [{}], isComplete: true })
+    expect(await waiting.search('one')).toMatchObject({ items: [{}], unindexed: 0 })
     await expect(closed.append(branch, head, [say('two')])).rejects.toMatchObject({ code: 'unavailable' })
   },
 )

@@ -45,8 +45,8 @@ function searchTool(store: RecallStore, { directory, kind = 'main' }: RecallTool
       after: optionalText({ about: 'What the page before gave as next' }),
     },
     repeatable: true,
-    async run({ query, limit, order, after }, { conversationId }) {
-      const narrow = { kind, order, limit, ...(directory === undefined ? {} : { directory }) }
+    async run({ query, limit, order, after }, { conversationId, signal }) {
+      const narrow = { kind, order, limit, signal, ...(directory === undefined ? {} : { directory }) }
       const page = await store
         .search(query, after === undefined ? narrow : { ...narrow, after })
         .catch(explainQuery)
@@ -54,8 +54,14 @@ function searchTool(store: RecallStore, { directory, kind = 'main' }: RecallTool
         ...shownHit(hit),
         ...(hit.conversation.id === conversationId ? { here: true } : {}),
       }))
-      if (hits.length === 0) return { hits, hint: 'nothing was found: try fewer or other words' }
-      return page.next === null ? { hits } : { hits, next: page.next }
+      return {
+        hits,
+        ...(hits.length === 0 &&
+          page.next === null && { hint: 'nothing was found: try fewer or other words' }),
+        ...(page.next !== null && { next: page.next }),
+        // The index is being built: the same search finds more later.
+        ...(page.unindexed > 0 && { notSearched: page.unindexed }),
+      }
     },
   })
 }

@@ -31,8 +31,13 @@ export const searchCommand: CommandHandler = (args, context) => {
     const wide: SearchOptions = hasOption(args, 'ranked') ? { order: 'ranked' } : {}
     const { directory } = scope.filter
     const narrow: SearchOptions = directory ? { ...wide, directory } : wide
-    const unindexed = await completeIndex(store, context, query, narrow)
-    const { items, next } = await findHits(store, context, query, { ...narrow, limit })
+    const look = () => findHits(store, context, query, { ...narrow, limit })
+    let found = await look()
+    if (found.unindexed > 0) {
+      await completeIndex(store, context)
+      found = await look()
+    }
+    const { items, next, unindexed } = found
     if (context.json) printJson(context, items.map(hitJson))
     else if (context.out.isTerminal) await printHits(store, context, items, hasOption(args, 'all'))
     else
@@ -55,16 +60,8 @@ export const searchCommand: CommandHandler = (args, context) => {
   })
 }
 
-/** Waits until the index is complete, if a search would leave out messages. Returns how many it leaves out,
- *  because the store cannot be written. */
-async function completeIndex(
-  store: Searcher & Pick<Maintainer, 'indexSearch'>,
-  context: CommandContext,
-  query: string,
-  scope: SearchOptions,
-): Promise<number> {
-  const probe: SearchOptions = { ...scope, limit: 1, budgetMs: 0, signal: context.signal }
-  if ((await store.search(query, probe)).unindexed === 0) return 0
+/** Waits until the index is complete, or as complete as it can be: the store may be read-only. */
+async function completeIndex(store: Pick<Maintainer, 'indexSearch'>, context: CommandContext): Promise<void> {
   const progress = createProgressBar(context, 'indexing', 'messages')
   try {
     await store.indexSearch({
@@ -74,7 +71,6 @@ async function completeIndex(
   } finally {
     progress.end()
   }
-  return (await store.search(query, probe)).unindexed
 }
 
 /** Reads pages until there are enough hits: a page may end early, at its budget. */
@@ -83,7 +79,7 @@ async function findHits(
   context: CommandContext,
   query: string,
   options: SearchOptions & { readonly limit: number },
-): Promise<{ items: readonly SearchHit[]; next: string | null }> {
+): Promise<Pick<SearchPage, 'items' | 'next' | 'unindexed'>> {
   const items: SearchHit[] = []
   for (let after: string | null = null; ; ) {
     const page: SearchPage = await store.search(query, {
@@ -95,7 +91,7 @@ async function findHits(
     })
     items.push(...page.items)
     after = page.next
-    if (after === null || items.length >= options.limit) return { items, next: after }
+    if (after === null || items.length >= options.limit) return { ...page, items }
   }
 }
 

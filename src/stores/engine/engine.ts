@@ -73,6 +73,10 @@ export interface Engine {
   /** The problems that the engine finds in its own files, or none if it cannot check them. Throws the reason
    *  of the signal when it is aborted. */
   inspect(signal?: AbortSignal): Promise<readonly EngineFault[]>
+  /** Whether a background task may write now. False inside a transaction of a handle's owner. */
+  isFree(): boolean
+  /** Says that there are messages that are not in the search index. */
+  noteUnindexed(): void
   /** The text of a query in the language of the engine's index. */
   matchText(match: TokenMatch): string
   close(): Promise<void>

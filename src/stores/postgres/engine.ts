@@ -52,7 +52,21 @@ export function postgresEngine(
   { tenant, source, close }: PostgresEngineOptions,
 ): PostgresEngine {
   const statementsOf = compiler(tenant)
-  return { tenant, source, query, read, write, once, inspect, removeTraces, compact, matchText, close }
+  return {
+    tenant,
+    source,
+    query,
+    read,
+    write,
+    once,
+    inspect,
+    removeTraces,
+    compact,
+    matchText,
+    close,
+    isFree: () => true,
+    noteUnindexed: () => undefined,
+  }
 
   async function query<T>(program: () => Program<T>): Promise<T> {
     return withConnection(pool, async link => drive(program(), link, [], { mayWait: false })).catch(rethrow)

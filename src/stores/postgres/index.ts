@@ -9,6 +9,7 @@ import type { Source } from '../../core/source.ts'
 import { systemSource } from '../../system/source.ts'
 import { requireNode } from '../../system/version.ts'
 import { parseTarget } from '../check/target.ts'
+import { type IndexingMode, withIndexing } from '../store/background-index.ts'
 import { storeOver } from '../store/store-over.ts'
 import { postgresEngine } from './engine.ts'
 import { migrateDatabase, newestVersion, schemaVersion } from './migrate.ts'
@@ -32,6 +33,9 @@ export interface PostgresOptions {
   readonly source?: Source
   /** The owner of the conversations. Default: `default`. Tenants cannot see each other's data. */
   readonly tenant?: string
+  /** `background` (default): the search index is written after the messages, while this process is idle.
+   *  `manual`: only by `indexSearch`. */
+  readonly indexing?: IndexingMode
 }
 
 /** Options of a store that opens its own pool. */
@@ -138,10 +142,10 @@ async function check(pool: PostgresPool): Promise<void> {
 function over(
   pool: PostgresPool,
   tenant: string,
-  { source = systemSource }: PostgresOptions,
+  { source = systemSource, indexing }: PostgresOptions,
   close: () => Promise<void>,
 ): Store {
-  const engine = postgresEngine(pool, { tenant, source, close })
+  const engine = withIndexing(postgresEngine(pool, { tenant, source, close }), indexing)
   return withQuickAppend(
     storeOver(engine, () => schemaVersion(pool)),
     engine,

@@ -42,6 +42,7 @@ async function quickAppend(engine: PostgresEngine, request: Request): Promise<Ap
   const params = { tenant: engine.tenant, ...paramsOf(request, ids), ...turnParams(request) }
   const statements = statementsFor(request).map(statement => bind(statement, params))
   try {
+    engine.noteUnindexed()
     const results = await engine.once(statements)
     if (results.every(result => result.rows.length === 0)) return null
   } catch (error) {

@@ -69,6 +69,7 @@ export function copyEngine(copy: Engine, open: () => Promise<Engine>): Engine {
       return engine.write(program, durability)
     },
     inspect: signal => engine.inspect(signal),
+    isFree: () => engine.isFree(),
     async close() {
       isClosed = true
       await reopening?.catch(() => undefined)

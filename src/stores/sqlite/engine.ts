@@ -59,7 +59,19 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   let pass: Promise<readonly Remnant[]> = Promise.resolve([])
   let nextPass: Promise<readonly Remnant[]> | undefined
 
-  return { source, query, read, write, matchText, inspect, removeTraces, compact, close }
+  return {
+    source,
+    query,
+    read,
+    write,
+    matchText,
+    inspect,
+    removeTraces,
+    compact,
+    close,
+    isFree: () => db.open && !db.inTransaction && !db.readonly,
+    noteUnindexed: () => undefined,
+  }
 
   async function query<T>(program: () => Program<T>): Promise<T> {
     return atOnce(() => runToEnd(program(), call), isOurs, file)

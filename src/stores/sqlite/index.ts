@@ -12,6 +12,7 @@ import { systemSource } from '../../system/source.ts'
 import { requireNode } from '../../system/version.ts'
 import { parseTarget } from '../check/target.ts'
 import type { Engine } from '../engine/engine.ts'
+import { type IndexingMode, withIndexing } from '../store/background-index.ts'
 import { storeOver } from '../store/store-over.ts'
 import { copyEngine, readIntoMemory } from './copy-in-memory.ts'
 import { fileOf, sqliteEngine } from './engine.ts'
@@ -37,6 +38,9 @@ export interface SqliteOptions {
   /** `full` (default): an acknowledged append is on the disk. `normal`: it survives a crash of the process,
    *  but the last appends may be lost in a power failure. */
   readonly durability?: 'full' | 'normal'
+  /** `background` (default): the search index is written after the messages, while this process is idle.
+   *  `manual`: only by `indexSearch`. */
+  readonly indexing?: IndexingMode
 }
 
 /** Opens a file or `:memory:` and owns it: closing the store closes the file. Creates missing folders. A
@@ -60,7 +64,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
   const open = () => openFile(target.path, durability)
   try {
     const db = await open()
-    return over(sqliteEngine(db, { source, owned: true }), db)
+    return over(withIndexing(sqliteEngine(db, { source, owned: true }), options.indexing), db)
   } catch (error) {
     const db = await readIntoMemory(target.path, error)
     if (!db) throw error instanceof ReadOnlyError ? unreadable(target.path, error) : error
@@ -74,7 +78,10 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
     }
     const version = schemaVersion(db)
     return storeOver(
-      copyEngine(engineOf(db), async () => engineOf(await open())),
+      withIndexing(
+        copyEngine(engineOf(db), async () => engineOf(await open())),
+        options.indexing,
+      ),
       async () => version,
     )
   }
@@ -98,14 +105,18 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
  * db.close()
  * ```
  */
-export async function sqliteStore(db: Database, options: Pick<SqliteOptions, 'source'> = {}): Promise<Store> {
+export async function sqliteStore(
+  db: Database,
+  options: Omit<SqliteOptions, 'durability'> = {},
+): Promise<Store> {
   requireNode()
   try {
     await migrateFile(db)
   } catch (error) {
     throw translate(error, fileOf(db))
   }
-  return over(sqliteEngine(db, { source: options.source ?? systemSource, owned: false }), db)
+  const engine = sqliteEngine(db, { source: options.source ?? systemSource, owned: false })
+  return over(withIndexing(engine, options.indexing), db)
 }
 
 function over(engine: Engine, db: Database): Store {

@@ -2,6 +2,7 @@ import { ReadOnlyError, StorageFullError } from '../../core/errors.ts'
 import type { IndexOptions } from '../../core/listing.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
+import { type ClaimMode, claimIndexing } from '../programs/search/claim-indexing.ts'
 import {
   type BatchSize,
   type IndexBatch,
@@ -14,36 +15,48 @@ import {
 } from '../programs/search/search-index.ts'
 import { createPace, type Pace } from './pace.ts'
 
-/** Milliseconds that a batch should take, so that other work of the process need not wait. */
-const batchMs = 8
+/** Milliseconds that a batch should take of the process, so that other work need not wait. */
+const batchMs = 7
+
+/** Milliseconds that it may take with the time of a server, which locks the conversations meanwhile. */
+const lockedMs = 40
 
 const smallest: BatchSize = { messages: 8, chars: 8_192 }
 const largest: BatchSize = { messages: 400, chars: 1_048_576 }
 
 /** Indexes batch after batch. The size of a batch follows the time that the last one took. */
 export interface Indexer {
-  /** Indexes the next messages of a pass. */
-  step(pass: IndexPass): Promise<IndexBatch>
+  /** Indexes the next messages of a pass. If another process indexes, does nothing and returns null. */
+  step(pass: IndexPass, claim: ClaimMode): Promise<IndexBatch | null>
 }
 
 export function createIndexer(engine: Engine): Indexer {
   let size = smallest
+  let lease: number | null = null
   return {
-    async step(pass) {
+    async step(pass, mode) {
       const began = performance.now()
+      const busy = performance.eventLoopUtilization()
       const batch = await engine.query(() => readBatch(pass, size))
-      const readAt = performance.now()
-      await engine.write(() => writeBatch(batch), 'relaxed')
-      size = nextSize(size, batch, Math.max(readAt - began, performance.now() - readAt))
+      if (batch.marks.length === 0) return batch
+      const now = engine.source.now()
+      lease = await engine.write(function* () {
+        const until = yield* claimIndexing({ held: lease, now, mode })
+        if (until !== null) yield* writeBatch(batch)
+        return until
+      }, 'relaxed')
+      if (lease === null) return null
+      const { active } = performance.eventLoopUtilization(busy)
+      size = nextSize(size, batch, Math.max(active / batchMs, (performance.now() - began) / lockedMs))
       return batch
     },
   }
 }
 
-/** A batch that was too slow makes the next one smaller, in proportion. Growth is gradual. */
-function nextSize(size: BatchSize, { count, chars, next }: IndexBatch, ms: number): BatchSize {
-  if (next === null && ms < batchMs) return size
-  const factor = Math.min(2, batchMs / Math.max(0.1, ms))
+/** A batch that took too long makes the next one smaller, in proportion. Growth is gradual. */
+function nextSize(size: BatchSize, { count, chars, next }: IndexBatch, load: number): BatchSize {
+  if (next === null && load < 1) return size
+  const factor = Math.min(2, 1 / Math.max(0.01, load))
   const scaled = (most: number, used: number, least: number, limit: number) =>
     Math.round(Math.min(limit, Math.max(least, (factor < 1 ? Math.max(1, used) : most) * factor)))
   return {
@@ -64,7 +77,7 @@ export async function indexAll(engine: Engine, { signal, onProgress }: IndexOpti
   try {
     for (let pass: IndexPass | null = newPass; pass; ) {
       await pace.breathe()
-      const batch: IndexBatch = await indexer.step(pass)
+      const batch: IndexBatch = (await indexer.step(pass, 'force'))!
       count += batch.count
       pass = batch.next
       onProgress?.({ messages: count, total: Math.max(total, count) })

@@ -30,6 +30,7 @@ export async function searchStore(
   const start = options.order === 'ranked' ? readRankedCursor(after) : readNewestCursor(after)
   const plan = await engine.query(() => planSearch(query, options, engine.matchText))
   const { spans, unindexed } = await engine.query(() => chooseUnindexed(plan.filters))
+  if (spans.length > 0) engine.noteUnindexed()
   const scanned = await scan(engine, spans, plan.filters, pace)
   const hunt = { engine, query, plan, scanned, pace }
   const { answers, next } =

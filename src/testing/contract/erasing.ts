@@ -121,6 +121,7 @@ export const erasingCases: readonly ContractCase[] = [
   it('removes the message from search, whether it was indexed or not', async ({ store }) => {
     const { branch } = await store.create()
     const early = await appendTexts(store, branch, 'swordfish one', 'swordfish two')
+    await store.indexSearch()
     assert.equal((await found(store, 'swordfish')).length, 2)
     await store.eraseMessages([early.ids[0]], why)
     assert.deepEqual(await found(store, 'swordfish'), [early.ids[1]])
@@ -128,6 +129,8 @@ export const erasingCases: readonly ContractCase[] = [
     await store.eraseMessages([late.ids[0]], why)
     assert.deepEqual(await found(store, 'swordfish'), [early.ids[1]])
     await store.rebuildSearch()
+    assert.deepEqual(await found(store, 'swordfish'), [early.ids[1]])
+    assert.equal(await store.indexSearch(), 3)
     assert.deepEqual(await found(store, 'swordfish'), [early.ids[1]])
   }),
 

@@ -199,11 +199,13 @@ export const searchChangesCases: readonly ContractCase[] = [
   it('does not find deleted messages, and finds their replacements', async ({ store }) => {
     const { branch } = await store.create()
     const { ids } = await appendTexts(store, branch, 'beaver one', 'beaver two', 'beaver three')
+    await store.indexSearch()
     assert.equal((await hits(store, 'beaver')).length, 3)
     await store.deleteMessages([ids[1]!], { recursive: true })
     assert.deepEqual(await hits(store, 'beaver'), [ids[0]])
     // The newest rows were deleted: their numbers must not make the index skip the next ones.
     const again = await appendTexts(store, branch, 'beaver four', 'otter')
+    await store.indexSearch()
     assert.deepEqual(await hits(store, 'beaver'), [again.ids[0], ids[0]])
     assert.deepEqual(await hits(store, 'otter'), [again.ids[1]])
     const unseen = await appendTexts(store, branch, 'beaver five')
@@ -214,6 +216,7 @@ export const searchChangesCases: readonly ContractCase[] = [
   it('does not find trashed conversations, and finds them again after a restore', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const seen = await appendTexts(store, branch, 'marmot one')
+    await store.indexSearch()
     assert.equal((await hits(store, 'marmot')).length, 1)
     const unseen = await appendTexts(store, branch, 'marmot two')
     await store.trash(conversation.id)

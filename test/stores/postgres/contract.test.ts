@@ -10,7 +10,7 @@ describeContract({
   open: async source => {
     // A tenant is equivalent to a database of its own, and this tests it.
     const tenant = `tenant ${++tenants}`
-    const open = () => openPostgresStore(url, { source, tenant, pool: { max: 4 } })
+    const open = () => openPostgresStore(url, { source, tenant, indexing: 'manual', pool: { max: 4 } })
     const store = await open()
     return { store, reopen: open, dispose: () => store.close() }
   },

@@ -91,7 +91,7 @@ describe('the newest matches', () => {
 describe('a search', () => {
   const say = (blocks: string) => [{ role: 'user', content: blocks }] as const
 
-  it('ends while others write faster than it can index', async () => {
+  it('and its index end while others write faster than they index', async () => {
     const store = await openPostgresStore(url, { tenant: 'busy' })
     let writing = true
     const writers = Array.from({ length: 4 }, async (_, i) => {
@@ -108,6 +108,7 @@ describe('a search', () => {
     const { branch } = await store.create()
     await store.append(branch, null, say('a needle'))
     expect((await store.search('needle')).items).toHaveLength(1)
+    await store.indexSearch()
     writing = false
     await Promise.all(writers)
     await store.close()
@@ -124,9 +125,10 @@ describe('a search', () => {
       const appended = await one.append(branch, head, say(`secret${round}`))
       head = appended.head
       await Promise.all([
+        one.indexSearch(),
         one.search(`secret${round}`),
         two.eraseMessages(appended.ids, { by: 'me', reason: 'asked' }),
-        two.search('other'),
+        two.indexSearch(),
       ])
       expect((await one.search(`secret${round}`)).items).toEqual([])
     }
@@ -139,6 +141,8 @@ describe('a search', () => {
     const { conversation, branch } = await store.create({ directory: '/old' })
     await store.append(branch, null, say('a needle'))
     const found = async (directory: string) => (await store.search('needle', { directory })).items.length
+    expect([await found('/old'), await found('/new')]).toEqual([1, 0])
+    await store.indexSearch()
     expect([await found('/old'), await found('/new')]).toEqual([1, 0])
     await store.updateConversation(conversation.id, { directory: '/new' })
     expect([await found('/old'), await found('/new')]).toEqual([0, 1])

@@ -69,7 +69,7 @@ describe('a borrowed handle', () => {
     await store.addEvents(conversation.id, [{ type: 'plan' }])
     await store.setAgentLink(branch, { agent: 'a', directory: '/', foreignId: 'f', seen: null })
     await store.claimSummary(conversation.id, { first: ids[0], last: ids[1] }, holder())
-    await store.search('one')
+    await store.indexSearch()
     await store.deleteMessages([ids[2]], { recursive: true })
     await store.trash(conversation.id)
     await store.purge(conversation.id)
@@ -113,7 +113,7 @@ describe("a transaction of the handle's owner", () => {
   it('rolls our writes back', async () => {
     db.exec('BEGIN')
     const { conversation } = await startConversation(store)
-    await store.search('one')
+    expect(await store.indexSearch()).toBe(3)
     db.exec('ROLLBACK')
     await expect(store.getConversation(conversation.id)).rejects.toMatchObject({ code: 'not_found' })
     expect([rows('skein_messages'), rows('skein_search_map'), rows('skein_branches')]).toEqual([0, 0, 0])

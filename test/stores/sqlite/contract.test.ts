@@ -7,7 +7,7 @@ import { describeContract } from '../contract.ts'
 describeContract({
   name: 'SQLite in memory (S1-43)',
   open: async source => {
-    const store = await openSqliteStore(':memory:', { source })
+    const store = await openSqliteStore(':memory:', { source, indexing: 'manual' })
     return {
       store,
       reopen: { impossible: 'a store in memory has one handle' },
@@ -20,7 +20,8 @@ describeContract({
   name: 'SQLite in a file (S3-79)',
   open: async source => {
     const folder = mkdtempSync(join(tmpdir(), 'contract-'))
-    const open = () => openSqliteStore(join(folder, 'conversations.db'), { source, durability: 'normal' })
+    const open = () =>
+      openSqliteStore(join(folder, 'conversations.db'), { source, durability: 'normal', indexing: 'manual' })
     const store = await open()
     return {
       store,

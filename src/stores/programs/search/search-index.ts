@@ -94,13 +94,11 @@ export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch
 
 /** Writes the entries of a batch. Texts are read before, outside of this transaction: messages that were
  *  erased or deleted since then get no entry, and a conversation that another process has indexed since
- *  then is left out. Returns whether one was. */
-export function* writeBatch({ marks, entries }: IndexBatch): Program<{ isContended: boolean }> {
-  if (marks.length === 0) return { isContended: false }
+ *  then is left out. */
+export function* writeBatch({ marks, entries }: IndexBatch): Program<void> {
   // Locks the conversations. Messages erased or deleted from here on are removed from the index again.
   const ours = new Set((yield* all('markIndexed', { marks })).map(({ conv }) => conv))
   for (const entry of entries) if (ours.has(entry.conv)) yield* run('putSearchEntry', entry)
-  return { isContended: ours.size < marks.length }
 }
 
 function tokensOf({ conv, role }: SpanRow, texts: readonly string[]): string {

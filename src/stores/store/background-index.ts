@@ -1,0 +1,102 @@
+import type { Engine } from '../engine/engine.ts'
+import { indexLeaseMs } from '../programs/search/claim-indexing.ts'
+import { newPass } from '../programs/search/search-index.ts'
+import { createIndexer } from './index-search.ts'
+
+/** When the search index is written: `background` while the process is idle, `manual` only by `indexSearch`. */
+export type IndexingMode = 'background' | 'manual'
+
+/** An engine whose writes are indexed in the background, if `mode` says so. */
+export function withIndexing<E extends Engine>(engine: E, mode: IndexingMode = 'background'): E {
+  if (mode === 'manual') return engine
+  const background = indexInBackground(engine)
+  return {
+    ...engine,
+    write(program, writeMode) {
+      background.wake()
+      return engine.write(program, writeMode)
+    },
+    noteUnindexed: background.wake,
+    async close() {
+      background.close()
+      await engine.close()
+    },
+  }
+}
+
+/** Calls `run` once, after `ms`, and returns a function that cancels it. Does not keep the process alive. */
+export type IdleTimer = (ms: number, run: () => void) => () => void
+
+const systemTimer: IdleTimer = (ms, run) => {
+  const timer = setTimeout(run, ms)
+  timer.unref()
+  return () => clearTimeout(timer)
+}
+
+/** Without a write for so long, the process counts as idle. */
+const quietMs = 50
+/** A process that is never idle indexes one batch after so many times `quietMs`. */
+const mostBusy = 20
+/** Between two batches, so that other processes can write. */
+const gapMs = 3
+
+/** Indexes what the store writes while its process is idle, in short batches. */
+export interface BackgroundIndex {
+  /** There may be something to index. Costs next to nothing: every write calls it. */
+  wake(): void
+  /** Ends it, without waiting for a batch. */
+  close(): void
+}
+
+/** One process at a time indexes a store. If a batch fails, because the disk is full or the server is away,
+ *  the next write tries again. */
+export function indexInBackground(engine: Engine, after: IdleTimer = systemTimer): BackgroundIndex {
+  const indexer = createIndexer(engine)
+  let cancel: (() => void) | null = null
+  let isRunning = false
+  let isClosed = false
+  let calls = 0
+  let seen = 0
+  let busyTimes = 0
+  return {
+    wake() {
+      calls++
+      if (cancel === null && !isRunning) wait(quietMs)
+    },
+    close() {
+      isClosed = true
+      cancel?.()
+    },
+  }
+
+  function wait(ms: number): void {
+    if (!isClosed) cancel = after(ms, tick)
+  }
+
+  function tick(): void {
+    cancel = null
+    const isBusy = calls !== seen
+    seen = calls
+    if (isBusy && ++busyTimes < mostBusy) {
+      wait(quietMs)
+      return
+    }
+    busyTimes = 0
+    isRunning = true
+    void indexSome()
+      .catch(() => null)
+      .then(pauseMs => {
+        isRunning = false
+        if (pauseMs !== null) wait(pauseMs)
+        else if (calls !== seen) wait(quietMs)
+      })
+  }
+
+  /** Returns when to continue, or null if everything is indexed. */
+  async function indexSome(): Promise<number | null> {
+    if (!engine.isFree()) return quietMs
+    const batch = await indexer.step(newPass, 'wait')
+    if (batch === null) return indexLeaseMs
+    return batch.next === null ? null : gapMs
+  }
+}
