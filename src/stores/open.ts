@@ -20,6 +20,8 @@ export interface OpenOptions {
   readonly durability?: 'full' | 'normal'
   /** PostgreSQL only: the owner of the conversations. */
   readonly tenant?: string
+  /** When the search index is written. See `SqliteOptions` and `PostgresOptions`. Default: `background`. */
+  readonly indexing?: 'background' | 'manual'
 }
 
 /** Opens a store and owns it: the caller must call `close()`. The target is the path of an SQLite file
@@ -45,18 +47,19 @@ export async function openStore(target: string, options: OpenOptions = {}): Prom
   requireNode()
   const found = parseTarget(target)
   // Loaded lazily, so that neither driver costs the users of the other anything.
-  const { source, durability, tenant } = options
+  const { source, durability, tenant, indexing } = options
+  const shared = { ...(source && { source }), ...(indexing && { indexing }) }
   if (found.engine === 'postgres') {
     if (durability !== undefined)
       throw new InvalidError('durability', 'is for SQLite: PostgreSQL has its own settings')
     const { openPostgresStore } = await import('./postgres/index.ts')
     return openPostgresStore(found.url, {
-      ...(source && { source }),
+      ...shared,
       ...(tenant !== undefined && { tenant }),
     })
   }
   if (tenant !== undefined)
     throw new InvalidError('tenant', 'is for PostgreSQL: an SQLite file has one tenant')
   const { openSqliteStore } = await import('./sqlite/index.ts')
-  return openSqliteStore(found.path, { ...(source && { source }), ...(durability && { durability }) })
+  return openSqliteStore(found.path, { ...shared, ...(durability && { durability }) })
 }

@@ -9,7 +9,7 @@ import type { Source } from '../../core/source.ts'
 import { systemSource } from '../../system/source.ts'
 import { requireNode } from '../../system/version.ts'
 import { parseTarget } from '../check/target.ts'
-import { type IndexingMode, withIndexing } from '../store/background-index.ts'
+import { withIndexing } from '../store/background-index.ts'
 import { storeOver } from '../store/store-over.ts'
 import { postgresEngine } from './engine.ts'
 import { migrateDatabase, newestVersion, schemaVersion } from './migrate.ts'
@@ -35,7 +35,7 @@ export interface PostgresOptions {
   readonly tenant?: string
   /** `background` (default): the search index is written after the messages, while this process is idle.
    *  `manual`: only by `indexSearch`. */
-  readonly indexing?: IndexingMode
+  readonly indexing?: 'background' | 'manual'
 }
 
 /** Options of a store that opens its own pool. */

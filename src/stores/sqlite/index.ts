@@ -12,7 +12,7 @@ import { systemSource } from '../../system/source.ts'
 import { requireNode } from '../../system/version.ts'
 import { parseTarget } from '../check/target.ts'
 import type { Engine } from '../engine/engine.ts'
-import { type IndexingMode, withIndexing } from '../store/background-index.ts'
+import { withIndexing } from '../store/background-index.ts'
 import { storeOver } from '../store/store-over.ts'
 import { copyEngine, readIntoMemory } from './copy-in-memory.ts'
 import { fileOf, sqliteEngine } from './engine.ts'
@@ -40,7 +40,7 @@ export interface SqliteOptions {
   readonly durability?: 'full' | 'normal'
   /** `background` (default): the search index is written after the messages, while this process is idle.
    *  `manual`: only by `indexSearch`. */
-  readonly indexing?: IndexingMode
+  readonly indexing?: 'background' | 'manual'
 }
 
 /** Opens a file or `:memory:` and owns it: closing the store closes the file. Creates missing folders. A

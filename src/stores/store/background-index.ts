@@ -3,11 +3,8 @@ import { indexLeaseMs } from '../programs/search/claim-indexing.ts'
 import { newPass } from '../programs/search/search-index.ts'
 import { createIndexer } from './index-search.ts'
 
-/** When the search index is written: `background` while the process is idle, `manual` only by `indexSearch`. */
-export type IndexingMode = 'background' | 'manual'
-
 /** An engine whose writes are indexed in the background, if `mode` says so. */
-export function withIndexing<E extends Engine>(engine: E, mode: IndexingMode = 'background'): E {
+export function withIndexing<E extends Engine>(engine: E, mode: 'background' | 'manual' = 'background'): E {
   if (mode === 'manual') return engine
   const background = indexInBackground(engine)
   return {
