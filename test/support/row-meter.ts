@@ -43,7 +43,7 @@ export async function meterSqlite(): Promise<RowMeter & { readonly db: Database 
   }
   return {
     db,
-    store: await sqliteStore(db),
+    store: await sqliteStore(db, { indexing: 'manual' }),
     rowsOf,
     rowsOfText: (condition, id) =>
       rowsOf(async () => {
@@ -70,7 +70,7 @@ export async function meterPostgres(
     return (await readSoFar(pool)) - before
   }
   return {
-    store: await postgresStore(pool),
+    store: await postgresStore(pool, { indexing: 'manual' }),
     rowsOf,
     rowsOfText: (condition, id) =>
       rowsOf(() =>

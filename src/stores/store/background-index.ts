@@ -1,6 +1,6 @@
 import type { Engine } from '../engine/engine.ts'
 import { indexLeaseMs } from '../programs/search/claim-indexing.ts'
-import { newPass } from '../programs/search/search-index.ts'
+import { endlessPass, type IndexPass } from '../programs/search/search-index.ts'
 import { createIndexer } from './index-search.ts'
 
 /** An engine whose writes are indexed in the background, if `mode` says so. */
@@ -55,6 +55,7 @@ export function indexInBackground(engine: Engine, after: IdleTimer = systemTimer
   let calls = 0
   let seen = 0
   let busyTimes = 0
+  let pass: IndexPass = endlessPass
   return {
     wake() {
       calls++
@@ -92,8 +93,9 @@ export function indexInBackground(engine: Engine, after: IdleTimer = systemTimer
   /** Returns when to continue, or null if everything is indexed. */
   async function indexSome(): Promise<number | null> {
     if (!engine.isFree()) return quietMs
-    const batch = await indexer.step(newPass, 'wait')
+    const batch = await indexer.step(pass, 'wait')
     if (batch === null) return indexLeaseMs
+    pass = batch.next ?? endlessPass
     return batch.next === null ? null : gapMs
   }
 }

@@ -7,9 +7,8 @@ import {
   type BatchSize,
   type IndexBatch,
   type IndexPass,
-  newPass,
   readBatch,
-  type UnindexedCount,
+  type UnindexedPage,
   unindexedAfter,
   writeBatch,
 } from '../programs/search/search-index.ts'
@@ -72,10 +71,10 @@ export async function indexAll(engine: Engine, { signal, onProgress }: IndexOpti
   const indexer = createIndexer(engine)
   let count = 0
   await pace.breathe()
-  const total = await countUnindexed(engine, pace)
+  const { ends, total } = await unindexedNow(engine, pace)
   if (total === 0) return 0
   try {
-    for (let pass: IndexPass | null = newPass; pass; ) {
+    for (let pass: IndexPass | null = { after: null, ends }; pass; ) {
       await pace.breathe()
       const batch: IndexBatch = (await indexer.step(pass, 'force'))!
       count += batch.count
@@ -88,14 +87,22 @@ export async function indexAll(engine: Engine, { signal, onProgress }: IndexOpti
   return count
 }
 
-async function countUnindexed({ query }: Engine, pace: Pace): Promise<number> {
+/** Where each conversation with unindexed messages ends, and the number of those messages, at most. */
+async function unindexedNow(
+  { query }: Engine,
+  pace: Pace,
+): Promise<{ ends: ReadonlyMap<Conv, number>; total: number }> {
+  const ends = new Map<Conv, number>()
   let total = 0
   for (let after: Conv | null = null; ; ) {
     const from: Conv | null = after
-    const page: UnindexedCount = await query(() => unindexedAfter(from))
-    total += page.messages
-    if (page.last === null) return total
-    after = page.last
+    const { conversations, isLast }: UnindexedPage = await query(() => unindexedAfter(from))
+    for (const { conv, indexed_seq, next_seq } of conversations) {
+      ends.set(conv, next_seq)
+      total += next_seq - indexed_seq
+      after = conv
+    }
+    if (isLast) return { ends, total }
     await pace.breathe()
   }
 }

@@ -23,7 +23,7 @@ describe('an ordinary append', () => {
   let store: Store
   let branch: BranchRef
   beforeEach(async () => {
-    store = await postgresStore(pool, { tenant: 'trips' })
+    store = await postgresStore(pool, { tenant: 'trips', indexing: 'manual' })
     branch = (await store.create()).branch
   })
 
@@ -131,7 +131,7 @@ async function told(kind: 'quick' | 'whole', sequence: readonly Step[]): Promise
   const uuid = () => `00000000-0000-4000-8000-${(++ids).toString().padStart(12, '0')}`
   const source: Source = { now: () => now, uuid }
   const tenant = `${kind} ${++worlds}`
-  const quick = await postgresStore(pool, { tenant, source })
+  const quick = await postgresStore(pool, { tenant, source, indexing: 'manual' })
   const whole = storeOver(postgresEngine(pool, { tenant, source, close: async () => {} }), async () => 0)
   const store = kind === 'quick' ? quick : whole
   const { conversation } = await store.create({ ttlMs: 50_000 })

@@ -3,7 +3,7 @@ import { decodeBody } from '../../../core/body.ts'
 import { textsOf } from '../../../core/search/texts.ts'
 import { indexTokens } from '../../../core/search/tokenize.ts'
 import { all, type Program, run } from '../../engine/engine.ts'
-import type { Conv, IndexMark, MessageSpan, SpanRow } from '../../engine/rows.ts'
+import type { Conv, IndexMark, MessageSpan, SpanRow, UnindexedRow } from '../../engine/rows.ts'
 import { loadBlobs } from '../content.ts'
 
 /** Bytes of a blob to index. The tokenizer reads no more of a text. */
@@ -18,12 +18,14 @@ export const scopes = {
 
 /** The progress of a pass over all conversations. */
 export interface IndexPass {
+  /** The last conversation that is done. */
   readonly after: Conv | null
-  /** The current conversation, and the seq at which the pass ends in it. */
-  readonly within: { readonly conv: Conv; readonly end: number } | null
+  /** The seq at which the pass ends in each conversation, so that a concurrent writer cannot keep it busy.
+   *  Null: where the conversation ends. */
+  readonly ends: ReadonlyMap<Conv, number> | null
 }
 
-export const newPass: IndexPass = { after: null, within: null }
+export const endlessPass: IndexPass = { after: null, ends: null }
 
 /** How much to index at once: at most this many messages, until their texts have this many characters. */
 export interface BatchSize {
@@ -49,16 +51,16 @@ interface IndexEntry {
   readonly tokens: string
 }
 
-/** Reads the next messages above the marks and makes their entries. A pass visits each conversation once and
- *  ends at the seq that it had then, so a concurrent writer cannot keep it busy. */
+/** Reads the next messages above the marks and makes their entries. */
 export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch> {
+  const { ends } = pass
   const found = yield* all('unindexed', { after: pass.after, limit: size.messages })
-  const spans: MessageSpan[] = []
+  const spans: (MessageSpan & { readonly isWhole: boolean })[] = []
   let left = size.messages
   for (const { conv, indexed_seq: lo, next_seq } of found) {
-    const end = pass.within?.conv === conv ? pass.within.end : next_seq
+    const end = ends === null ? next_seq : (ends.get(conv) ?? lo)
     const hi = Math.min(end, lo + left) - 1
-    spans.push({ conv, lo, hi })
+    spans.push({ conv, lo, hi, isWhole: hi === end - 1 || end <= lo })
     left -= Math.max(0, hi - lo + 1)
     if (left === 0) break
   }
@@ -68,7 +70,7 @@ export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch
   let count = 0
   let chars = 0
   let { after } = pass
-  for (const [i, { conv, lo, hi }] of spans.entries()) {
+  for (const { conv, lo, hi, isWhole } of spans) {
     let mark = lo
     for (const row of (rows.get(conv) ?? []).toSorted((a, b) => a.seq - b.seq)) {
       if (chars >= size.chars) break
@@ -83,13 +85,11 @@ export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch
     const isStopped = chars >= size.chars
     if (!isStopped) mark = Math.max(lo, hi + 1)
     if (mark > lo) marks.push({ conv, seq_from: lo, seq_to: mark })
-    const end = pass.within?.conv === conv ? pass.within.end : found[i]!.next_seq
-    if (mark < end) return { marks, entries, count, chars, next: { after, within: { conv, end } } }
+    if (isStopped || !isWhole) return { marks, entries, count, chars, next: { after, ends } }
     after = conv
-    if (isStopped) return { marks, entries, count, chars, next: { after, within: null } }
   }
   const isEnd = spans.length === found.length && found.length < size.messages
-  return { marks, entries, count, chars, next: isEnd ? null : { after, within: null } }
+  return { marks, entries, count, chars, next: isEnd ? null : { after, ends } }
 }
 
 /** Writes the entries of a batch. Texts are read before, outside of this transaction: messages that were
@@ -108,18 +108,15 @@ function tokensOf({ conv, role }: SpanRow, texts: readonly string[]): string {
 
 const countedAtOnce = 2_000
 
-export interface UnindexedCount {
-  /** The messages that a pass would read, at most. */
-  readonly messages: number
-  /** The last conversation that was counted, or null at the end. */
-  readonly last: Conv | null
+export interface UnindexedPage {
+  readonly conversations: readonly UnindexedRow[]
+  readonly isLast: boolean
 }
 
-/** Counts the unindexed messages of some conversations. */
-export function* unindexedAfter(after: Conv | null): Program<UnindexedCount> {
-  const rows = yield* all('unindexed', { after, limit: countedAtOnce })
-  const messages = rows.reduce((sum, { indexed_seq, next_seq }) => sum + next_seq - indexed_seq, 0)
-  return { messages, last: rows.length < countedAtOnce ? null : rows.at(-1)!.conv }
+/** Conversations with unindexed messages. */
+export function* unindexedAfter(after: Conv | null): Program<UnindexedPage> {
+  const conversations = yield* all('unindexed', { after, limit: countedAtOnce })
+  return { conversations, isLast: conversations.length < countedAtOnce }
 }
 
 /** The texts of each message, or null if it was erased or cannot be read. */
