@@ -3,6 +3,7 @@
 
 export type { Finding, Severity, Verified, Verifier, VerifyOptions, VerifyProgress } from './finding.ts'
 export { countDependents } from './finding.ts'
+export type { IndexOptions, IndexProgress } from './listing.ts'
 export type { Measured, Meter, UsageSum } from './measure.ts'
 export type { Deleter, Maintainer, Restored } from './ports.ts'
 export type { RecordMover } from './record.ts'

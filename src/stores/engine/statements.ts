@@ -2,13 +2,10 @@ import type { ListFilter, ListParams } from './list-params.ts'
 import type {
   AppendRow,
   BranchRow,
-  CandidateRow,
   Conv,
   ConversationFields,
   ConversationRow,
-  FoundRow,
   HeadFields,
-  IndexMark,
   LinkRow,
   ListedRow,
   LocatedRow,
@@ -16,16 +13,13 @@ import type {
   LooseMessageRow,
   MessageFields,
   MessageRow,
-  MessageSpan,
   PathRow,
   PositionRow,
-  SpanRow,
   SummaryRow,
   TurnRow,
-  UnindexedNewestRow,
-  UnindexedRow,
 } from './rows.ts'
 import type { RecordStatements } from './statements-records.ts'
+import type { SearchStatements } from './statements-search.ts'
 import type { VerifyStatements } from './statements-verify.ts'
 
 /** The statements between the programs and a driver: their parameters and rows. A driver implements each
@@ -58,9 +52,6 @@ export interface EventRow {
   readonly data: string
 }
 
-interface Places {
-  readonly places: readonly { readonly conv: Conv; readonly seq: number }[]
-}
 type None = Readonly<Record<never, never>>
 
 interface TurnPage extends InConv {
@@ -71,7 +62,7 @@ interface TurnPage extends InConv {
 }
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
-export interface Statements extends RecordStatements, VerifyStatements {
+export interface Statements extends RecordStatements, SearchStatements, VerifyStatements {
   // Conversations
   conversationById: [{ id: string }, ConversationRow]
   /** Locks the conversation until the transaction ends. */
@@ -357,38 +348,6 @@ export interface Statements extends RecordStatements, VerifyStatements {
   ]
   blobSum: [None, { count: number; bytes: number }]
   sizes: [None, { name: string; bytes: number }]
-
-  // Search
-  /** Conversations with messages that are not in the index, in order of `conv` after `after`. */
-  unindexed: [{ after: Conv | null; limit: number }, UnindexedRow]
-  /** Such conversations outside the trash, the newest first. */
-  unindexedNewest: [{ limit: number }, UnindexedNewestRow]
-  /** Messages of several conversations, in any order. */
-  messagesIn: [{ spans: readonly MessageSpan[] }, SpanRow]
-  /** Locks conversations. Moves the marks that still have the value `seq_from`, and returns which. */
-  markIndexed: [{ marks: readonly IndexMark[] }, { conv: Conv }]
-  /** `tokens` are separated by spaces. Does nothing for a message that was erased or deleted. */
-  putSearchEntry: [InConv & { seq: number; at: number; tokens: string }, never]
-  deleteSearchEntries: [InConv & { lo: number; hi: number }, never]
-  clearSearch: [None, never]
-  resetIndexed: [None, never]
-  /** Messages that match in the index, newest first, from conversations outside the trash. Returns only the
-   *  columns that are needed to check a candidate: there may be a hundred candidates for one result. */
-  candidates: [
-    {
-      match: string
-      from: number
-      upto: number
-      directories: readonly string[] | null
-      kind: string | null
-      limit: number
-    },
-    CandidateRow,
-  ]
-  /** The columns to show of these messages, in any order. */
-  foundMessages: [Places, FoundRow]
-  /** The branches whose paths contain these messages. */
-  branchesHolding: [Places, { conv: Conv; seq: number; name: string; active: number }]
 }
 
 export type StatementName = keyof Statements

@@ -169,12 +169,12 @@ async function nextCandidates(
 
 /** A message that was indexed since it was scanned is in both. */
 function merge(indexed: readonly CandidateRow[], scanned: readonly CandidateRow[]): readonly CandidateRow[] {
-  if (scanned.length === 0) return inOrder(indexed)
+  if (scanned.length === 0) return sortHits(indexed)
   const known = new Set(scanned.map(placeKey))
-  return inOrder([...scanned, ...indexed.filter(row => !known.has(placeKey(row)))])
+  return sortHits([...scanned, ...indexed.filter(row => !known.has(placeKey(row)))])
 }
 
-export function inOrder<T extends CandidateRow>(rows: readonly T[]): readonly T[] {
+export function sortHits<T extends CandidateRow>(rows: readonly T[]): readonly T[] {
   return rows
     .map(row => ({ row, key: orderKey(row) }))
     .sort((a, b) => compare(a.key, b.key))

@@ -7,7 +7,7 @@ import { readCursor, writeCursor } from '../programs/cursor.ts'
 import { planSearch, readHits, type SearchAnswer, type SearchFilters } from '../programs/search/search.ts'
 import { chooseUnindexed } from '../programs/search/unindexed.ts'
 import { createPace, type Pace } from './pace.ts'
-import { type Hunt, huntAnswers, inOrder, type OrderKey, orderKey } from './search-hunt.ts'
+import { type Hunt, huntAnswers, type OrderKey, orderKey, sortHits } from './search-hunt.ts'
 
 /** How many of the newest matches are ranked: a common word has hundreds of thousands. */
 const mostRanked = 2_000
@@ -119,7 +119,7 @@ async function scan(
     const rows = await query(() => all('messagesIn', { spans: batch }))
     for (const row of rows) if (row.body !== null && passes(row, filters)) found.push(row)
   }
-  return inOrder(found)
+  return sortHits(found)
 }
 
 function* batchesOf(spans: readonly MessageSpan[]): Generator<readonly MessageSpan[]> {

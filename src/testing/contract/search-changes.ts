@@ -3,7 +3,8 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { BranchInConversation, Store } from '../../core/ports.ts'
 import { appendTexts, casesOf, holder, say, startConversation, texts } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
-import { found, hits, pages, plant } from './search-corpus.ts'
+import { found, plant } from './search-corpus.ts'
+import { hits, pages } from './search-pages.ts'
 
 const it = casesOf('search')
 

@@ -1,9 +1,7 @@
-import { strict as assert } from 'node:assert'
 import type { NewBlock } from '../../core/block.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import type { SearchOptions } from '../../core/listing.ts'
 import type { RoleInput } from '../../core/message.ts'
-import type { BranchInConversation, Store } from '../../core/ports.ts'
+import type { BranchInConversation } from '../../core/ports.ts'
 import type { CaseContext } from './contract-case.ts'
 
 /** The name of a message in the corpus, its conversation, its role and its content. */
@@ -388,24 +386,5 @@ export async function plant({ store, clock }: CaseContext): Promise<Planted> {
     at: name => new Date(begin + corpus.findIndex(said => said[0] === name) * minute),
     nameOf: id => names.get(id) ?? id,
     conversationOf: talk => places[talk].conversation.id,
-  }
-}
-
-/** The ids of the first 200 hits. */
-export async function hits(store: Store, query: string, options: SearchOptions = {}): Promise<MessageId[]> {
-  return (await store.search(query, { limit: 200, ...options })).items.map(hit => hit.message.id)
-}
-
-/** Reads all pages of a search and asserts that each one except the last is full. */
-export async function pages(store: Store, query: string, options: SearchOptions & { limit: number }) {
-  const all: MessageId[] = []
-  for (let after: string | null = null; ; ) {
-    const page = await store.search(query, after === null ? options : { ...options, after })
-    assert.ok(after === null || page.items.length > 0, 'a next page is never empty')
-    all.push(...page.items.map(hit => hit.message.id))
-    assert.deepEqual(page.skipped, [])
-    if (page.next === null) return all
-    assert.equal(page.items.length, options.limit)
-    after = page.next
   }
 }

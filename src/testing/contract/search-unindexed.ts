@@ -3,7 +3,7 @@ import type { MessageId } from '../../core/ids.ts'
 import type { SearchOptions } from '../../core/listing.ts'
 import { appendTexts, casesOf, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
-import { hits, pages } from './search-corpus.ts'
+import { hits, pages } from './search-pages.ts'
 
 const it = casesOf('search')
 

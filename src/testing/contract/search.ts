@@ -5,17 +5,18 @@ import type { Store } from '../../core/ports.ts'
 import { casesOf, rejects } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 import { corpus, found, minute, type Planted, plant, ranked } from './search-corpus.ts'
+import { budgetMs } from './search-pages.ts'
 
 const it = casesOf('search')
 
 async function names(store: Store, planted: Planted, query: string, options?: SearchOptions) {
-  return (await store.search(query, { limit: 200, ...options })).items.map(hit =>
+  return (await store.search(query, { limit: 200, budgetMs, ...options })).items.map(hit =>
     planted.nameOf(hit.message.id),
   )
 }
 
 async function only(store: Store, query: string, options?: SearchOptions): Promise<SearchHit> {
-  const { items } = await store.search(query, options)
+  const { items } = await store.search(query, { budgetMs, ...options })
   assert.equal(items.length, 1, `one hit for ${query}`)
   return items[0]!
 }
@@ -114,7 +115,12 @@ export const searchCases: readonly ContractCase[] = [
       for (const order of ['newest', 'ranked'] as const) {
         const pages: string[] = []
         for (let after: string | null | undefined; after !== null; ) {
-          const page = await store.search(`${prefix}*`, { limit: 15, order, ...(after && { after }) })
+          const page = await store.search(`${prefix}*`, {
+            limit: 15,
+            order,
+            budgetMs,
+            ...(after && { after }),
+          })
           pages.push(...page.items.map(hit => hit.message.id))
           after = page.next
         }
@@ -141,7 +147,7 @@ export const searchCases: readonly ContractCase[] = [
     for (const limit of [4, 25, 200]) {
       const got: string[] = []
       for (let after: string | null | undefined; after !== null; ) {
-        const page = await store.search('"red blue"', { limit, ...(after && { after }) })
+        const page = await store.search('"red blue"', { limit, budgetMs, ...(after && { after }) })
         got.push(...page.items.map(hit => hit.message.id))
         after = page.next
       }

@@ -1,0 +1,52 @@
+import type {
+  CandidateRow,
+  Conv,
+  FoundRow,
+  IndexMark,
+  MessageSpan,
+  SpanRow,
+  UnindexedNewestRow,
+  UnindexedRow,
+} from './rows.ts'
+
+interface InConv {
+  readonly conv: Conv
+}
+interface Places {
+  readonly places: readonly { readonly conv: Conv; readonly seq: number }[]
+}
+type None = Readonly<Record<never, never>>
+
+/** Statements for search. */
+export interface SearchStatements {
+  /** Conversations with messages that are not in the index, in order of `conv` after `after`. */
+  unindexed: [{ after: Conv | null; limit: number }, UnindexedRow]
+  /** Such conversations outside the trash, the newest first. */
+  unindexedNewest: [{ limit: number }, UnindexedNewestRow]
+  /** Messages of several conversations, in any order. */
+  messagesIn: [{ spans: readonly MessageSpan[] }, SpanRow]
+  /** Locks conversations. Moves the marks that still have the value `seq_from`, and returns which. */
+  markIndexed: [{ marks: readonly IndexMark[] }, { conv: Conv }]
+  /** `tokens` are separated by spaces. Does nothing for a message that was erased or deleted. */
+  putSearchEntry: [InConv & { seq: number; at: number; tokens: string }, never]
+  deleteSearchEntries: [InConv & { lo: number; hi: number }, never]
+  clearSearch: [None, never]
+  resetIndexed: [None, never]
+  /** Messages that match in the index, newest first, from conversations outside the trash. Returns only the
+   *  columns that are needed to check a candidate: there may be a hundred candidates for one result. */
+  candidates: [
+    {
+      match: string
+      from: number
+      upto: number
+      directories: readonly string[] | null
+      kind: string | null
+      limit: number
+    },
+    CandidateRow,
+  ]
+  /** The columns to show of these messages, in any order. */
+  foundMessages: [Places, FoundRow]
+  /** The branches whose paths contain these messages. */
+  branchesHolding: [Places, { conv: Conv; seq: number; name: string; active: number }]
+}
