@@ -282,6 +282,8 @@ export class ModelError extends SkeinError {
   readonly retryable: boolean
   /** The wait that the provider asked for. */
   readonly retryAfterMs: number | null
+  /** How often the call was attempted. */
+  readonly attempts: number
 
   constructor(
     model: string,
@@ -292,6 +294,7 @@ export class ModelError extends SkeinError {
       status?: number
       retryable?: boolean
       retryAfterMs?: number
+      attempts?: number
       cause?: unknown
     } = {},
   ) {
@@ -304,6 +307,7 @@ export class ModelError extends SkeinError {
     this.status = facts.status ?? null
     this.retryable = facts.retryable ?? false
     this.retryAfterMs = facts.retryAfterMs ?? null
+    this.attempts = facts.attempts ?? 1
   }
 }
 

@@ -67,10 +67,7 @@ export const failureTexts: Readonly<Record<ModelErrorKind, (facts: FailureFacts)
       hint: running ?? (help === '' ? 'Check the network connection' : `Is the server running?${help}`),
     }
   },
-  broke_off: facts => ({
-    problem: worded('the answer broke off', { ...facts, status: undefined, said: facts.cause ?? facts.said }),
-    hint: null,
-  }),
+  broke_off: facts => ({ problem: brokenText(facts), hint: null }),
   bad_request: facts => ({ problem: worded('the provider refused the request', facts), hint: null }),
   other: facts => ({ problem: facts.said === '' ? 'failed without a word' : facts.said, hint: null }),
 }
@@ -79,6 +76,28 @@ export const failureTexts: Readonly<Record<ModelErrorKind, (facts: FailureFacts)
 function worded(problem: string, { status, said }: Pick<FailureFacts, 'status' | 'said'>): string {
   const code = status === undefined ? '' : ` (${status})`
   return `${problem}${code}${said === '' ? '' : `: ${said}`}`
+}
+
+/** The code of a network error is for programs, so the text says what it means. */
+function brokenText(facts: FailureFacts): string {
+  const { cause, said } = facts
+  const whole = 'before the answer was complete'
+  if (cause !== undefined) {
+    return /TIMEOUT|ETIMEDOUT/.test(cause)
+      ? `${serverOf(facts)} sent nothing for too long, ${whole}`
+      : `the connection to ${serverOf(facts)} was lost ${whole}`
+  }
+  if (/^(terminated|fetch failed)$/i.test(said)) return `the connection to ${serverOf(facts)} was lost ${whole}`
+  return worded(`${serverOf(facts)} broke off ${whole}`, { status: undefined, said })
+}
+
+/** The provider, or the address of a server that has no name: a URL may contain a password, so its origin
+ *  only. */
+function serverOf({ model, access: { address } }: FailureFacts): string {
+  const [provider = model] = model.split('/', 1)
+  return provider === 'compatible' && address !== undefined && URL.canParse(address)
+    ? new URL(address).origin
+    : provider
 }
 
 function reason({ cause, said }: FailureFacts): string {

@@ -42,7 +42,7 @@ function attempts(model: Model, request: ModelRequest, policy: RetryPolicy): Asy
       } catch (error) {
         if (!(error instanceof ModelError)) throw error
         const pause = n >= tries || request.signal?.aborted ? null : pauseAfter(error, n, policy)
-        if (pause === null) throw error
+        if (pause === null) throw n === 1 ? error : afterAttempts(error, n)
         request.onRetry?.({ error, waitMs: pause, left: tries - n })
         if (retryChannel.hasSubscribers)
           retryChannel.publish({ what: 'model', attempt: n, pauseMs: pause, error })
@@ -54,6 +54,21 @@ function attempts(model: Model, request: ModelRequest, policy: RetryPolicy): Asy
     next: () => (begun === undefined ? begin() : begun.next()),
     return: async () => (await begun?.return?.()) ?? { done: true, value: undefined },
   }
+}
+
+/** The error of the last attempt, which says how many there were. */
+function afterAttempts(error: ModelError, attempts: number): ModelError {
+  const { model, kind, hint, status, retryable, retryAfterMs, cause } = error
+  const problem = error.message.slice(model.length + 2).replace(/\.$/, '')
+  return new ModelError(model, `${problem} (${attempts} attempts)`, {
+    kind,
+    hint,
+    retryable,
+    attempts,
+    ...(status !== null && { status }),
+    ...(retryAfterMs !== null && { retryAfterMs }),
+    ...(cause !== undefined && { cause }),
+  })
 }
 
 /** How long to wait after the n-th failure; null if a retry is useless. */

@@ -10,6 +10,7 @@ import { canSpin, createSpinner } from '../output/spinner.ts'
 import { stdoutSink, type TextSink } from '../output/text-sink.ts'
 import { formatDuration } from '../output/time.ts'
 import { toolLine } from '../output/tool-line.ts'
+import { wrapForTerminal } from '../output/wrap.ts'
 import { allowedText, memoryText, planLines, refusedText } from './agent-notes.ts'
 import { answerActivity } from './answer-activity.ts'
 import {
@@ -74,7 +75,7 @@ export async function printAnswer(
   const say = (line: string) => {
     if (quiet || json) return
     sink.pause()
-    err.line(line)
+    err.line(wrapForTerminal(line, err))
   }
   const thoughtLine = (ms: number) => {
     const how = options.readThinking === undefined ? [] : [options.readThinking]

@@ -7,6 +7,7 @@ import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
+import { noteBelow } from '../command-line/error-report.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { demoNote } from '../model/choose-model.ts'
@@ -17,6 +18,7 @@ import { markdownSink } from '../output/markdown-sink.ts'
 import { noteLine } from '../output/print.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { formatDuration } from '../output/time.ts'
+import { wrapForTerminal } from '../output/wrap.ts'
 import { newStorePath } from '../store/store-location.ts'
 import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
 import { headerLines } from '../target/header-lines.ts'
@@ -71,7 +73,7 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
   const store = chosen.how === 'incognito' ? null : await context.store()
   const target = await chosen.enter(setup, textOf(message))
   const say = (line = '') => {
-    if (!quiet && !json) err.line(line)
+    if (!quiet && !json) err.line(wrapForTerminal(line, err))
   }
   const gap = () => {
     if (out.isTerminal && err.isTerminal) say()
@@ -105,7 +107,8 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
   } catch (error) {
     // The question may still wait for the store. Its outcome is reported after that.
     await waitUntilSaved(store, context)
-    await afterFailure(heard, { chosen, setup, store, context })
+    const saved = await afterFailure(heard, { chosen, setup, store, context })
+    if (saved !== null) noteBelow(error, saved)
     throw error
   }
 }
@@ -235,11 +238,14 @@ async function printJson(answered: PrintedAnswer, heard: Heard, around: AnswerCo
   context.out.line(JSON.stringify(await answerJson(facts, store)))
 }
 
-/** Reports that the question is stored although the answer failed. */
-async function afterFailure({ branch, forked, text }: Heard, around: AnswerContext): Promise<void> {
+/** What is stored although the answer failed, in words; null if that is nothing, or was printed as JSON. */
+async function afterFailure(
+  { branch, forked, text }: Heard,
+  around: AnswerContext,
+): Promise<string | null> {
   const { chosen, setup, store, context } = around
-  if (branch === null && store !== null) return
-  if (store && unsavedIn(store).messages.length > 0) return
+  if (branch === null && store !== null) return null
+  if (store && unsavedIn(store).messages.length > 0) return null
   const { head } = store && branch ? await store.getBranch(branch) : { head: null }
   if (context.json) {
     const facts = {
@@ -253,11 +259,11 @@ async function afterFailure({ branch, forked, text }: Heard, around: AnswerConte
       context: null,
     } as const
     context.out.line(JSON.stringify(await answerJson(facts, store)))
-  } else if (!context.quiet && store && head !== null) {
-    const [last] = await store.getMessages([head], { blobs: 'preview' })
-    const text = failedText(last, await uniqueShortId(store, head))
-    context.err.line(noteLine(text, context.err))
+    return null
   }
+  if (context.quiet || !store || head === null) return null
+  const [last] = await store.getMessages([head], { blobs: 'preview' })
+  return failedText(last, await uniqueShortId(store, head))
 }
 
 /** What a failed turn has stored, and how to continue. */

@@ -8,6 +8,7 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { demoNote } from '../model/choose-model.ts'
 import { type ModelSetup, openModelSetup } from '../model/model-setup.ts'
 import { noteLine } from '../output/print.ts'
+import { wrapForTerminal } from '../output/wrap.ts'
 import { newStorePath } from '../store/store-location.ts'
 import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
 import { chatOnTerminal } from './chat-on-terminal.ts'
@@ -55,7 +56,7 @@ export async function startChat(
   const { setup } = options
   const isIncognito = chosen.how === 'incognito'
   const say = (line: string) => {
-    if (!quiet) err.line(line)
+    if (!quiet) err.line(wrapForTerminal(line, err))
   }
   const store = isIncognito ? null : await context.store()
   const controller = createChatController({ context, store, chosen, setup })

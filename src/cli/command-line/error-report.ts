@@ -9,6 +9,8 @@ import {
   SkeinError,
 } from '../../core/errors.ts'
 import type { Output } from '../output/output.ts'
+import { noteLine } from '../output/print.ts'
+import { wrapForTerminal } from '../output/wrap.ts'
 import { exitCode, exitCodeOf } from './exit-code.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -106,6 +108,14 @@ function candidatesOf(error: SkeinError): readonly string[] {
   return error instanceof AmbiguousIdError ? error.candidates.map(({ id }) => id) : []
 }
 
+/** Notes to print below an error, such as what is saved although it happened. */
+const notes = new WeakMap<object, string>()
+
+/** Prints a note below the report of an error. */
+export function noteBelow(error: unknown, note: string): void {
+  if (typeof error === 'object' && error !== null) notes.set(error, note)
+}
+
 /** Prints an error to stderr: `skein: what happened. what to do`. Returns the exit code. */
 export function reportError(error: unknown, err: Output, how: ReportOptions = {}): number {
   return printErrorReport(errorReport(error), error, err, how)
@@ -134,8 +144,10 @@ export function printErrorReport(
   const { style } = err
   const sentence = style.safe(message).replace(/[.:]$/, '')
   const next = hint === '' ? '' : `. ${hint}${lines.length > 0 ? ':' : ''}`
-  err.line(`${style.failed('skein:')} ${sentence}${next}`)
+  err.line(wrapForTerminal(`${style.failed('skein:')} ${sentence}${next}`, err))
   for (const line of lines) err.line(`  ${line}`)
+  const note = error instanceof Error ? notes.get(error) : undefined
+  if (note !== undefined) err.line(noteLine(note, err))
   if (debug && error instanceof Error && error.stack) err.line(style.safe(error.stack))
   return problem.exit
 }

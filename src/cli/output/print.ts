@@ -1,8 +1,10 @@
 import type { Output, Outputs } from './output.ts'
+import { wrapForTerminal } from './wrap.ts'
 
 /** Prints a note to stderr, unless --quiet or --json is set. */
 export function printNote(context: Outputs, text: string): void {
-  if (!context.quiet && !context.json) context.err.line(context.err.style.safe(text))
+  const { err, quiet, json } = context
+  if (!quiet && !json) err.line(wrapForTerminal(err.style.safe(text), err))
 }
 
 /** Writes lines in chunks and waits for a slow reader: a tree can be larger than the memory. */
@@ -78,7 +80,8 @@ export function tsvField(context: Outputs, text: string): string {
   return context.out.style.safe(text).replace(/[\t\n]+/g, ' ')
 }
 
-/** `! text`. */
-export function noteLine(note: string, { style }: Output): string {
-  return `${style.note(style.symbols.note)} ${style.safe(note)}`
+/** `! text`, wrapped on a terminal. */
+export function noteLine(note: string, output: Output): string {
+  const { style } = output
+  return wrapForTerminal(`${style.note(style.symbols.note)} ${style.safe(note)}`, output)
 }

@@ -1,4 +1,5 @@
 import { fittingStart, widthOf } from './cut.ts'
+import type { Output } from './output.ts'
 
 /** The maximum width for prose. */
 export const proseWidth = 100
@@ -9,13 +10,28 @@ export function wrap(text: string, width: number): readonly string[] {
   return text.split('\n').flatMap(line => wrapLine(line.replaceAll('\t', '    '), Math.max(1, width)))
 }
 
-function wrapLine(line: string, width: number): readonly string[] {
+/** A line of stderr: on a terminal wrapped between words at its width, elsewhere unchanged. Rows after the
+ *  first are indented. The line may have colours. */
+export function wrapForTerminal(
+  line: string,
+  { isTerminal, width }: Pick<Output, 'isTerminal' | 'width'>,
+): string {
+  if (!isTerminal || (line.length <= width && !line.includes('\n'))) return line
+  return line
+    .split('\n')
+    .flatMap(one => wrapLine(one, Math.max(1, width), '  '))
+    .join('\n')
+}
+
+/** `hanging` is the indentation of the rows after the first. Default: that of the line. */
+function wrapLine(line: string, width: number, hanging?: string): readonly string[] {
   if (line.length <= width && widthOf(line) <= width) return [line]
   const indent = /^ */.exec(line)![0]
-  const margin = indent.length < width / 2 ? indent : ''
+  const ofRows = hanging === undefined || hanging.length < indent.length ? indent : hanging
+  const margin = ofRows.length < width / 2 ? ofRows : ''
   const lines: string[] = []
-  let current = margin
-  let used = margin.length
+  let current = indent.length < width / 2 ? indent : ''
+  let used = current.length
   const flush = () => {
     lines.push(current.trimEnd())
     current = margin
@@ -31,7 +47,8 @@ function wrapLine(line: string, width: number): readonly string[] {
     if (used > margin.length) flush()
     if (piece.startsWith(' ')) continue
     let rest = piece
-    while (widthOf(rest) > width - margin.length) {
+    // A piece with colours is not split: the cut could be inside an escape sequence.
+    while (widthOf(rest) > width - margin.length && !rest.includes('\x1b')) {
       // A character that is wider than the line gets its own line; otherwise the loop would not end.
       const part = fittingStart(rest, width - margin.length) || [...rest][0]!
       lines.push(margin + part)

@@ -13,7 +13,7 @@ import type { Deleter, Lister, MessageReader } from '../../../core/ports.ts'
 import type { CommandContext } from '../../command-line/command-context.ts'
 import { checkDemo, openNamedModel } from '../../model/choose-model.ts'
 import { createModelSetup, type ModelSetup, setupFor } from '../../model/model-setup.ts'
-import { conversationCost } from '../../output/cost.ts'
+import { isFree } from '../../output/cost.ts'
 import { tildify } from '../../output/tildify.ts'
 import type { ChosenConversation } from '../../target/choose-conversation.ts'
 import type { StatusFacts } from './status-line.ts'
@@ -195,11 +195,11 @@ export function createChatController({ context, store, ...initial }: ChatControl
           model: model.id,
           used,
           window,
-          cost: isForeign ? null : 0,
+          cost: isFree(model.id) ? 0 : null,
         }
       }
       const { used, messages } = await fillAt(store, at, setup)
-      const known = isForeign && at.conversation.cost === 0 ? null : conversationCost(at.conversation)
+      const { cost } = at.conversation
       return {
         directory,
         branch: at.isPlanned ? 'new branch' : at.branch.name,
@@ -207,7 +207,8 @@ export function createChatController({ context, store, ...initial }: ChatControl
         model: model.id,
         used,
         window,
-        cost: known,
+        // Nothing was paid yet, or the price is unknown.
+        cost: cost === 0 && !isFree(model.id) ? null : cost,
       }
     },
     async close() {

@@ -48,11 +48,11 @@ function partsOf(facts: StatusFacts, dropped: number, width: number, style: Styl
 /** `━━━━━━────────── 37% of 200k`: yellow from 70 %, red and with a warning from 90 %. */
 function fill(used: number, window: number, hasBar: boolean, cells: number, style: Style): string {
   const share = window > 0 ? Math.min(1, used / window) : 0
-  const full = Math.min(cells, Math.max(used > 0 ? 1 : 0, Math.round(share * cells)))
+  const percent = Math.round(share * 100)
+  const full = percent === 0 ? 0 : Math.max(1, Math.round(share * cells))
   const bar = hasBar
     ? `${style.symbols.full.repeat(full)}${style.faint(style.symbols.empty.repeat(cells - full))} `
     : ''
-  const percent = Math.round(share * 100)
   const words = `${percent}% of ${formatCount(window)}${percent >= 90 ? ' nearly full' : ''}`
   if (percent >= 90) return style.failed(`${bar}${words}`)
   return percent >= 70 ? style.note(`${bar}${words}`) : `${bar}${words}`
