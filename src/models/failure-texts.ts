@@ -87,7 +87,8 @@ function brokenText(facts: FailureFacts): string {
       ? `${serverOf(facts)} sent nothing for too long, ${whole}`
       : `the connection to ${serverOf(facts)} was lost ${whole}`
   }
-  if (/^(terminated|fetch failed)$/i.test(said)) return `the connection to ${serverOf(facts)} was lost ${whole}`
+  if (/^(terminated|fetch failed)$/i.test(said))
+    return `the connection to ${serverOf(facts)} was lost ${whole}`
   return worded(`${serverOf(facts)} broke off ${whole}`, { status: undefined, said })
 }
 

@@ -39,4 +39,4 @@ export type {
   TurnReport,
 } from './recording.ts'
 export { takeOver } from './take-over.ts'
-export { allSaved, type Unsaved, unsavedIn } from './waiting-turns.ts'
+export { allSaved, type Unsaved, type UnsavedBranch, unsavedIn } from './waiting-turns.ts'

@@ -13,10 +13,11 @@ export type RecordStore = ConversationReader & MessageReader & ConversationWrite
 
 /** A storage failure during a turn. The turn continues. */
 export interface Trouble {
-  /** `degraded` once, when writes begin to queue; `recovered` once, when all of them are stored; `unsaved` if
-   *  the opening messages were not stored within `writeWithinMs`; `lost` for messages that will never be
-   *  stored; `taken_over` if another process ended the turn because its lease had expired, or moved its
-   *  branch: later messages go to a sibling branch if necessary, with a new key, and nothing is lost. */
+  /** `degraded` when writes begin to queue, and again if they were only slow then and the store has now said
+   *  why; `recovered` once, when all of them are stored; `unsaved` if the opening messages were not stored
+   *  within `writeWithinMs`; `lost` for messages that will never be stored; `taken_over` if another process
+   *  ended the turn because its lease had expired, or moved its branch: later messages go to a sibling branch
+   *  if necessary, with a new key, and nothing is lost. */
   readonly kind: 'degraded' | 'recovered' | 'unsaved' | 'lost' | 'taken_over'
   /** The error of the store. After an outage, `recovered` repeats the error that began it. */
   readonly error: unknown

@@ -16,8 +16,11 @@ export function turnReport(
   const report = now()
   if (!queue.isRetrying) return report
   const whenSaved = queue.settled.then(now)
+  const begun = queue.outage!
   const waiting: WaitingTurn = {
-    outage: queue.outage!,
+    get outage() {
+      return queue.outage ?? begun
+    },
     settled: whenSaved,
     reportedHead: report.head,
     position,

@@ -54,6 +54,20 @@ export interface Unsaved {
   readonly messages: readonly NewMessage[]
   /** The error of the first write that failed; null if there are no messages. */
   readonly reason: string | null
+  /** The same error as an object; null if there are no messages. */
+  readonly error: unknown
+  /** The same messages by branch. */
+  readonly branches: readonly UnsavedBranch[]
+}
+
+/** Queued messages of one branch. */
+export interface UnsavedBranch {
+  /** The branch that they will be stored on, unless it has moved meanwhile. */
+  readonly branch: BranchRef
+  /** The stored message that they follow. Null if that is the head of the branch. */
+  readonly head: MessageId | null
+  /** The messages, oldest first. */
+  readonly messages: readonly NewMessage[]
 }
 
 /** The queued messages of ended turns of `store`, oldest first. */
@@ -63,7 +77,24 @@ export function unsavedIn(store: object): Unsaved {
   return {
     messages: turns.flatMap(({ unsaved }) => unsaved),
     reason: first ? errorText(first.outage.error) : null,
+    error: first ? first.outage.error : null,
+    branches: byBranch(turns),
   }
+}
+
+function byBranch(turns: readonly WaitingTurn[]): readonly UnsavedBranch[] {
+  const found = new Map<string, UnsavedBranch>()
+  for (const { branch, head, unsaved } of turns) {
+    const name = nameOf(branch)
+    const earlier = found.get(name)
+    found.set(
+      name,
+      earlier
+        ? { ...earlier, messages: [...earlier.messages, ...unsaved] }
+        : { branch, head, messages: unsaved },
+    )
+  }
+  return [...found.values()].filter(({ messages }) => messages.length > 0)
 }
 
 /** Resolves when no ended turn of `store` is queued: true if everything is stored, false if some of it never

@@ -240,8 +240,9 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
   }
 
   function degrade(error: unknown): void {
-    if (!outage && !stopped) {
-      outage = { since: source.now(), error }
+    const isReason = outage !== null && guesses.has(outage.error as object) && !guesses.has(error as object)
+    if ((!outage || isReason) && !stopped) {
+      outage = { since: outage?.since ?? source.now(), error }
       options.onTrouble({ kind: 'degraded', error, waiting: waiting.length })
     }
     for (const entry of waiting) if (!entry.patient) entry.release?.(false)
@@ -319,8 +320,13 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
   }
 }
 
+/** Errors that were made here before the store has said what is wrong. */
+const guesses = new WeakSet<object>()
+
 function tooSlow(): UnavailableError {
-  return new UnavailableError('the store takes too long to answer')
+  const error = new UnavailableError('the store takes too long to answer')
+  guesses.add(error)
+  return error
 }
 
 function isMinor({ kind }: QueuedWrite): boolean {

@@ -1,7 +1,6 @@
 import type { AgentEvent } from '../../agent/run/events.ts'
-import { errorText } from '../../core/error-text.ts'
 import type { ModelErrorKind } from '../../core/model-error-kind.ts'
-import type { BranchWait, Trouble } from '../../recorder/recording.ts'
+import type { BranchWait } from '../../recorder/recording.ts'
 import { formatCount, formatInteger, plural } from '../output/number.ts'
 import { formatDuration } from '../output/time.ts'
 
@@ -70,27 +69,8 @@ export function recalledLines(outcome: 'found' | 'nothing' | 'failed'): readonly
   return outcome === 'failed' ? ['recalled: nothing, earlier conversations could not be searched'] : []
 }
 
-/** A storage failure for the user. The answer continues. */
 /** `waiting for the turn of process 4711 on this host` */
 export function waitingText({ holder }: Pick<BranchWait, 'holder'>): string {
   if (holder === null) return 'waiting for another turn of this conversation'
   return `waiting for the turn of process ${holder.pid} on ${holder.host}. Ctrl+C stops waiting`
-}
-
-export function troubleText({ kind, error, waiting }: Trouble): string {
-  const why = errorText(error)
-  switch (kind) {
-    case 'degraded':
-      return `not saved yet: ${why}. ${plural(waiting, 'write')} ${waiting === 1 ? 'is' : 'are'} waiting; retrying`
-    case 'unsaved':
-      return `your words are not saved yet: ${why}`
-    case 'recovered':
-      return 'saved again: nothing was lost'
-    case 'lost':
-      return `could not be saved: ${why}`
-    case 'taken_over':
-      return 'another process continued here, so this goes to a branch of its own'
-    default:
-      return kind satisfies never
-  }
 }

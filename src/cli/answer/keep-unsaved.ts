@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { errorText } from '../../core/error-text.ts'
-import { isNonEmpty, type NewMessage, textOf } from '../../core/message.ts'
+import { type NewMessage, textOf } from '../../core/message.ts'
+import type { Unsaved } from '../../recorder/waiting-turns.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { confirm } from '../command-line/confirm.ts'
 import { collapseSpaces, cut } from '../output/cut.ts'
@@ -13,7 +14,8 @@ import { writeNewFile } from '../transfer/new-file.ts'
 /** Says which messages are not in the store, and keeps them in a file that `skein import` reads: on a
  *  terminal after a question, elsewhere at once. Printed even with --quiet, because these messages exist
  *  nowhere else. */
-export async function keepUnsaved(messages: readonly NewMessage[], context: CommandContext): Promise<void> {
+export async function keepUnsaved(unsaved: Unsaved, context: CommandContext): Promise<void> {
+  const { messages } = unsaved
   const { err, canAsk, json, signal } = context
   const note = (text: string) => err.line(noteLine(text, err))
   const asks = canAsk && !json && !signal.aborted
@@ -25,8 +27,11 @@ export async function keepUnsaved(messages: readonly NewMessage[], context: Comm
   if (asks && !(await isWanted(context))) return note('not kept: copy what you need')
   try {
     mkdirSync(folder, { recursive: true })
-    writeNewFile(file, await nativeText(messages, context), false)
-    note(`kept in ${file}. To store them later: skein import ${file}`)
+    const { text, joins } = await unsavedText(unsaved, context)
+    writeNewFile(file, text, false)
+    const how = joins ? 'To add them to their conversation' : 'To store them as a conversation of their own'
+    const [where, name] = asks ? ['this folder', basename(file)] : ['a file', file]
+    note(`kept in ${where}. ${how}: skein import ${name}`)
   } catch (error) {
     note(`could not be written to ${file}: ${errorText(error)}. Copy what you need`)
   }
@@ -43,15 +48,17 @@ function gistLine(message: NewMessage, { err: { style, width } }: CommandContext
   return style.faint(`  ${mark} ${cut(text, Math.max(12, width - 4), style.symbols.dots)}`)
 }
 
-/** The messages as a conversation of their own, in the native format. */
-async function nativeText(messages: readonly NewMessage[], { cwd, now }: CommandContext): Promise<string> {
-  const { openStore } = await import('../../stores/open.ts')
-  const { encodeNative } = await import('../../formats/native/native-file.ts')
-  await using memory = await openStore(':memory:')
-  const { conversation, branch } = await memory.create({ directory: cwd, channel: 'cli' })
-  if (isNonEmpty(messages)) await memory.append(branch, null, messages)
-  const writtenAt = new Date(now())
-  let text = ''
-  for await (const line of encodeNative(memory, [conversation.id], { writtenAt })) text += line
-  return text
+/** The messages in the native format: records that continue their conversations, or, if those cannot be read,
+ *  a conversation of their own. */
+async function unsavedText(
+  unsaved: Unsaved,
+  context: CommandContext,
+): Promise<{ readonly text: string; readonly joins: boolean }> {
+  const { unsavedRecords } = await import('./unsaved-records.ts')
+  const { nativeEncoder } = await import('../../formats/native/encode.ts')
+  const at = context.now()
+  const encoder = nativeEncoder()
+  const { records, joins } = await unsavedRecords(unsaved, context)
+  const lines = [encoder.header(at, 'skein'), ...records.flatMap(record => [...encoder.record(record)])]
+  return { text: [...lines, encoder.end(), ''].join('\n'), joins }
 }

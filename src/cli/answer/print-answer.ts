@@ -2,7 +2,6 @@ import type { AgentEvent, Reply } from '../../agent/run/events.ts'
 import type { Run } from '../../agent/run/run.ts'
 import type { Json } from '../../core/json.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
-import { exitCode } from '../command-line/exit-code.ts'
 import { formatMoney, plural } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
@@ -21,10 +20,11 @@ import {
   shortenedText,
   summaryText,
   thoughtText,
-  troubleText,
   waitingText,
   windowText,
 } from './answer-notes.ts'
+import { interruptPresses } from './interrupt-presses.ts'
+import { createSavingNotes, type SavingNotes } from './saving-notes.ts'
 
 export interface PrintAnswerOptions {
   /** The model's id, shown while it is awaited. */
@@ -35,6 +35,8 @@ export interface PrintAnswerOptions {
   readonly more?: string
   /** How to read the model's thinking: `/think` in a chat. Not printed if it is absent. */
   readonly readThinking?: string
+  /** Says that messages wait for the store. Default: of this run only. */
+  readonly saving?: SavingNotes
   /** Called with every event before it is shown. */
   readonly observe?: (event: AgentEvent) => void | Promise<void>
 }
@@ -57,6 +59,7 @@ export async function printAnswer(
   options: PrintAnswerOptions,
 ): Promise<PrintedAnswer> {
   const { err, quiet, json } = context
+  const { saving = createSavingNotes(null) } = options
   const sink = options.sink ?? (json ? silent : stdoutSink(context))
   const spinner = createSpinner(context, () => sink.column)
   const began = context.now()
@@ -70,7 +73,7 @@ export async function printAnswer(
     isWaiting: false,
     plan: new Set(),
   }
-  const stopListening = stopOnCtrlC(run)
+  const stopListening = stopOnCtrlC(run, context, sink)
 
   const say = (line: string) => {
     if (quiet || json) return
@@ -142,9 +145,11 @@ export async function printAnswer(
         seen.isWaiting = true
         return [noteLine(waitingText(event), err)]
       }
-      case 'trouble':
+      case 'trouble': {
         if (event.trouble.kind === 'taken_over') seen.movedAside = true
-        return [noteLine(troubleText(event.trouble), err)]
+        const text = saving.during(event.trouble)
+        return text === null ? [] : [noteLine(text, err)]
+      }
       case 'resumed':
         return event.unknown.map(({ name }) =>
           noteLine(`it is unknown what became of ${name}: it is not run a second time`, err),
@@ -212,15 +217,13 @@ function subagentLine(
 
 const silent: TextSink = { push: () => undefined, pause: () => undefined, column: 0 }
 
-/** During a run, the first Ctrl+C aborts it and keeps what has arrived; the second one exits at once. Returns
- *  a function that removes the handler. */
-function stopOnCtrlC(run: Run, leave: () => void = () => process.exit(exitCode.interrupted)): () => void {
-  let pressed = 0
-  const onInterrupt = () => {
-    pressed++
-    if (pressed === 1) run.abort(new DOMException('interrupted', 'AbortError'))
-    else leave()
-  }
+/** Handles SIGINT during a run. Returns a function that removes the handler. */
+function stopOnCtrlC(run: Run, context: CommandContext, sink: TextSink): () => void {
+  const presses = interruptPresses(run, context, { onNote: () => sink.pause() })
+  const onInterrupt = () => presses.press()
   process.on('SIGINT', onInterrupt)
-  return () => process.removeListener('SIGINT', onInterrupt)
+  return () => {
+    presses.end()
+    process.removeListener('SIGINT', onInterrupt)
+  }
 }

@@ -4,6 +4,7 @@ import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { plural } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
 import { keepUnsaved } from './keep-unsaved.ts'
+import { createSavingNotes, type SavingNotes } from './saving-notes.ts'
 
 /** How long a command without a terminal waits for the store: no user can press Ctrl+C there. */
 const withoutTerminalMs = 60_000
@@ -12,13 +13,21 @@ const whenEndedMs = 3_000
 
 /** Waits until the messages of ended turns are stored: on a terminal until Ctrl+C, elsewhere for a minute.
  *  Prints what it waits for, and what could not be stored. Returns whether everything is stored. */
-export async function waitUntilSaved(store: object | null, context: CommandContext): Promise<boolean> {
+export async function waitUntilSaved(
+  store: object | null,
+  context: CommandContext,
+  saving: SavingNotes = createSavingNotes(store),
+): Promise<boolean> {
   if (store === null) return true
-  const { messages, reason } = unsavedIn(store)
-  if (reason === null) return true
   const { err, quiet, json } = context
-  const say = (text: string) => {
-    if (!quiet && !json) err.line(noteLine(text, err))
+  const say = (text: string | null) => {
+    if (text !== null && !quiet && !json) err.line(noteLine(text, err))
+  }
+  const before = unsavedIn(store)
+  const { messages } = before
+  if (before.reason === null) {
+    say(saving.done())
+    return true
   }
   using stop = stopOnInterrupt(context)
   const signal = context.signal.aborted
@@ -28,15 +37,16 @@ export async function waitUntilSaved(store: object | null, context: CommandConte
       : AbortSignal.any([stop.signal, AbortSignal.timeout(withoutTerminalMs)])
   const stops = err.isTerminal ? '. Ctrl+C stops waiting' : ''
   const what = messages.length > 0 ? plural(messages.length, 'message') : 'the end of the turn'
-  say(`waiting for the store to save ${what}: ${reason}${stops}`)
+  say(saving.waiting())
+  say(`waiting for the store to save ${what}${stops}`)
   const isSaved = await allSaved(store, signal).catch(() => false)
   if (isSaved) {
-    say('saved now: nothing was lost')
+    say(saving.done())
     return true
   }
   // Messages that can never be stored are no longer queued: then all of them are meant.
-  const queued = unsavedIn(store).messages
-  const lost = queued.length > 0 ? queued : messages
-  if (lost.length > 0) await keepUnsaved(lost, context)
+  const queued = unsavedIn(store)
+  const lost = queued.messages.length > 0 ? queued : before
+  if (lost.messages.length > 0) await keepUnsaved(lost, context)
   return false
 }

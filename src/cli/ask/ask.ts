@@ -4,6 +4,7 @@ import { type Message, type NewMessage, textOf } from '../../core/message.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 import { unsavedIn } from '../../recorder/waiting-turns.ts'
 import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'
+import { createSavingNotes, type SavingNotes } from '../answer/saving-notes.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
@@ -83,12 +84,14 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
   gap()
 
   await using agent = await setup.agentOn(store)
+  const saving = createSavingNotes(store)
   const heard: Heard = { branch: null, forked: false, text: '' }
   const run = agent.send(target, message, { onBusy: 'fork', signal: context.signal })
   try {
     const printed = await printAnswer(run, context, {
       model: setup.model.id,
       ...(store ? { readThinking: 'skein show --full' } : {}),
+      saving,
       ...(out.isTerminal && !json ? { sink: markdownSink(out) } : {}),
       observe: event => {
         if (event.type === 'started') Object.assign(heard, { branch: event.branch, forked: event.forked })
@@ -96,7 +99,7 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
         if (event.type === 'text') heard.text += event.text
       },
     })
-    const answered = await afterWaiting(printed, store, context)
+    const answered = await afterWaiting(printed, store, context, saving)
     if (json) await printJson(answered, heard, { chosen, setup, store, context })
     else {
       gap()
@@ -106,7 +109,7 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
     return exitCodeFor(answered)
   } catch (error) {
     // The question may still wait for the store. Its outcome is reported after that.
-    await waitUntilSaved(store, context)
+    await waitUntilSaved(store, context, saving)
     const saved = await afterFailure(heard, { chosen, setup, store, context })
     if (saved !== null) noteBelow(error, saved)
     throw error
@@ -118,9 +121,11 @@ async function afterWaiting(
   answered: PrintedAnswer,
   store: object | null,
   context: CommandContext,
+  saving: SavingNotes,
 ): Promise<PrintedAnswer> {
   const { reply } = answered
-  if (!reply.whenSaved || !(await waitUntilSaved(store, context))) return answered
+  const isSaved = await waitUntilSaved(store, context, saving)
+  if (!reply.whenSaved || !isSaved) return answered
   const { saved, unsaved, branch, head } = await reply.whenSaved
   return { ...answered, reply: { ...reply, saved, unsaved, branch, head } }
 }
@@ -141,7 +146,8 @@ async function shortOf(
   { reply }: PrintedAnswer,
   store: Pick<ConversationReader, 'resolve'> | null,
 ): Promise<string | null> {
-  return store && reply.head ? uniqueShortId(store, reply.head) : null
+  // If the answer is not saved, the head is an earlier message.
+  return store && reply.saved && reply.head ? uniqueShortId(store, reply.head) : null
 }
 
 /** How full the window is for the next call, as the status line of a chat shows it. */
@@ -182,6 +188,7 @@ function endLines(
     receiptLine(
       {
         message,
+        isUnsaved: !reply.saved,
         model: setup.model.id,
         usage: reply.usage,
         cost: turnCost(setup.model.id, reply.usage),
@@ -192,7 +199,8 @@ function endLines(
   ]
   const stopped = stopNote(reply.stop, stepsAfter(message))
   if (stopped !== null) lines.push(note(stopped))
-  if (!reply.saved) lines.push(note('not everything could be saved: copy what you need'))
+  // Messages that waited were reported while the command waited for them.
+  if (!reply.saved && !reply.whenSaved) lines.push(note('not everything could be saved: copy what you need'))
   if (answered.movedAside && reply.branch)
     lines.push(note(`the branch moved on meanwhile. Yours is kept: skein -c ${reply.branch.name} "…"`))
   return lines
@@ -239,10 +247,7 @@ async function printJson(answered: PrintedAnswer, heard: Heard, around: AnswerCo
 }
 
 /** What is stored although the answer failed, in words; null if that is nothing, or was printed as JSON. */
-async function afterFailure(
-  { branch, forked, text }: Heard,
-  around: AnswerContext,
-): Promise<string | null> {
+async function afterFailure({ branch, forked, text }: Heard, around: AnswerContext): Promise<string | null> {
   const { chosen, setup, store, context } = around
   if (branch === null && store !== null) return null
   if (store && unsavedIn(store).messages.length > 0) return null

@@ -94,6 +94,8 @@ async function parentOf(store: MessageReader, id: MessageId): Promise<string | n
 export interface ReceiptFacts {
   /** The shortest unique id of the stored answer; null if nothing is stored. */
   readonly message: string | null
+  /** True if the answer should be stored but is not. Default: false. */
+  readonly isUnsaved?: boolean
   readonly model: string
   readonly usage: Usage
   /** In dollars; null if the price is unknown. */
@@ -105,9 +107,10 @@ export interface ReceiptFacts {
 /** `saved t4m6xe · sonnet-4.5 · 74k in (69k cached), 1.2k out · $0.05 · context 37%`. If the line is too
  *  wide, it drops the model first, then the context, then the tokens. */
 export function receiptLine(facts: ReceiptFacts, { style, width }: Output): string {
-  const { message, model, usage, cost, context } = facts
+  const { message, model, usage, cost, context, isUnsaved = false } = facts
+  const unkept = isUnsaved ? 'not saved' : 'not kept'
   const parts = [
-    { text: message === null ? 'not kept' : `saved ${style.id(message)}`, leaves: 9 },
+    { text: message === null ? unkept : `saved ${style.id(message)}`, leaves: 9 },
     { text: style.safe(modelName(model)), leaves: 1 },
     { text: usageText(usage), leaves: 3 },
     { text: formatMoney(cost), leaves: 9 },

@@ -1,7 +1,8 @@
 import { type NewMessage, textOf } from '../../core/message.ts'
+import { unsavedIn } from '../../recorder/waiting-turns.ts'
 import { reportError } from '../command-line/error-report.ts'
 import { exitCode } from '../command-line/exit-code.ts'
-import type { Output } from '../output/output.ts'
+import { noteLine } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
 import type { ChosenConversation } from '../target/choose-conversation.ts'
 import type { Keyboard } from './input/keyboard.ts'
@@ -31,13 +32,14 @@ export async function chatOnTerminal(
 
   for (;;) {
     facts = await statusOr(facts, chat)
-    for (const note of chat.later.splice(0)) chat.note(note)
+    for (const note of newNotes(chat)) chat.note(note)
     await showOthersWords(chat, { ownPrompt: false }).catch(() => undefined)
     err.line()
     const read = await readLine({
       keyboard,
       output: err,
-      ...statusAbove(facts, err),
+      ...statusAbove(facts, chat),
+      news: () => (context.quiet ? [] : newNotes(chat).map(note => noteLine(note, err))),
       initial,
       history,
       complete: slashCompleter(chat),
@@ -125,6 +127,18 @@ async function statusOr(
   }
 }
 
-function statusAbove(facts: StatusFacts | null, { style }: Output): Pick<ReadLineOptions, 'status'> {
-  return facts ? { status: width => statusLine(facts, width, style) } : {}
+/** Notes that have not been printed: messages were lost, or everything is saved. */
+function newNotes({ later, saving }: Chat): readonly string[] {
+  const saved = saving.done()
+  return [...later.splice(0), ...(saved === null ? [] : [saved])]
+}
+
+function statusAbove(
+  facts: StatusFacts | null,
+  { context, controller: { store } }: Chat,
+): Pick<ReadLineOptions, 'status'> {
+  if (facts === null) return {}
+  // Counted anew each time: the messages may be stored while the user types.
+  const unsaved = () => (store ? unsavedIn(store).messages.length : 0)
+  return { status: width => statusLine({ ...facts, unsaved: unsaved() }, width, context.err.style) }
 }

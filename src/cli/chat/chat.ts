@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
 import { NotFoundError } from '../../core/errors.ts'
+import { createSavingNotes } from '../answer/saving-notes.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
 import { type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
@@ -69,6 +70,7 @@ export async function startChat(
     history: openInputHistory(isIncognito || !keyboard ? null : inputHistoryFile(context.env)),
     name: options.name,
     seen: null,
+    saving: createSavingNotes(store),
     later: [],
     say,
     note: text => say(noteLine(text, err)),
@@ -79,7 +81,7 @@ export async function startChat(
     printHeader(chosen, context, options.keptIn)
     const code = await (keyboard ? chatOnTerminal(parts, keyboard, chosen) : chatInLines(parts))
     keyboard?.close()
-    return (await waitUntilSaved(store, context)) ? code : exitCode.failure
+    return (await waitUntilSaved(store, context, parts.saving)) ? code : exitCode.failure
   } catch (error) {
     if (!context.signal.aborted) throw error
     return exitCode.interrupted

@@ -2,9 +2,9 @@ import type { Reply } from '../../agent/run/events.ts'
 import type { Run } from '../../agent/run/run.ts'
 import { BusyError } from '../../core/errors.ts'
 import type { NewMessage } from '../../core/message.ts'
+import { interruptPresses } from '../answer/interrupt-presses.ts'
 import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'
 import { reportError } from '../command-line/error-report.ts'
-import { exitCode } from '../command-line/exit-code.ts'
 import { type NextSteps, stopNote } from '../output/answer-ending.ts'
 import { markdownSink } from '../output/markdown-sink.ts'
 import { plural } from '../output/number.ts'
@@ -14,8 +14,7 @@ import { formatDuration } from '../output/time.ts'
 import type { Chat } from './state/chat-state.ts'
 import { rememberEnd, rememberFailedEnd, showOthersWords } from './state/others-words.ts'
 
-/** How a turn ended. */
-/** `unsent`: it failed before anything of it was stored or queued. */
+/** How a turn ended. `unsent`: it failed before anything of it was stored or queued. */
 export type ChatTurnEnding = 'answered' | 'interrupted' | 'failed' | 'unsent' | 'busy' | 'left'
 
 /** Sends a message, or resumes the unanswered one (null), and prints the answer. */
@@ -25,7 +24,7 @@ export async function takeTurn(
   onBusy: 'refuse' | 'wait' | 'fork' = 'refuse',
 ): Promise<ChatTurnEnding> {
   const { controller, context } = chat
-  const turn = { hasStarted: false }
+  const turn: StartedTurn = { hasStarted: false, leaves: false }
   try {
     const run = words === null ? await controller.resume() : await controller.send(words, onBusy)
     const answered = await shown(run, chat, words !== null, turn)
@@ -37,8 +36,8 @@ export async function takeTurn(
     const stopped = stopNote(reply.stop, chatSteps)
     if (stopped !== null) chat.note(stopped)
     if (reply.status === 'complete') return 'answered'
-    chat.note(stoppedText(answered, chat))
-    return context.signal.aborted ? 'left' : 'interrupted'
+    if (!turn.leaves) chat.note(stoppedText(answered, chat))
+    return context.signal.aborted || turn.leaves ? 'left' : 'interrupted'
   } catch (error) {
     if (error instanceof BusyError && words !== null && onBusy === 'refuse') return 'busy'
     // Aborted while waiting for another process: nothing was sent.
@@ -47,9 +46,19 @@ export async function takeTurn(
       return context.signal.aborted ? 'left' : 'busy'
     }
     reportError(error, context.err)
+    const waiting = chat.saving.waiting()
+    if (waiting !== null) chat.note(waiting)
     await rememberFailedEnd(chat).catch(() => undefined)
+    if (turn.leaves) return 'left'
     return turn.hasStarted ? 'failed' : 'unsent'
   }
+}
+
+/** What is known of a turn while it runs. */
+interface StartedTurn {
+  hasStarted: boolean
+  /** True if the user leaves the chat after it. */
+  leaves: boolean
 }
 
 const chatSteps: NextSteps = {
@@ -57,56 +66,46 @@ const chatSteps: NextSteps = {
   another: '/edit changes your question, /model asks another model',
 }
 
-/** Reports messages that wait for the store and, before the next prompt, whether they were stored. */
+/** Reports messages that wait for the store, and those that can never be stored. */
 function followUnsaved(chat: Chat, { saved, unsaved, branch, whenSaved }: Reply): void {
-  const { controller, later } = chat
-  if (!saved) chat.note(whenSaved ? waitingText(unsaved.length) : lostText(unsaved.length))
+  const { controller, later, saving, keyboard } = chat
+  if (!saved && !whenSaved) chat.note(lostText(unsaved.length))
+  const waiting = saving.waiting()
+  if (waiting !== null) chat.note(waiting)
   void whenSaved?.then(final => {
     // If they were stored on a new branch, the chat continues there.
     controller.followFrom(branch, final.branch)
     chat.seen = null
-    later.push(final.saved ? 'saved now: nothing was lost' : lostText(final.unsaved.length))
+    if (!final.saved) {
+      saving.lose()
+      later.push(lostText(final.unsaved.length))
+    }
+    keyboard?.repaint()
   })
-}
-
-function waitingText(messages: number): string {
-  const wait = messages === 1 ? 'message waits' : 'messages wait'
-  return `not saved yet: ${messages} ${wait} for the store, and will be saved when it is back`
 }
 
 function lostText(messages: number): string {
   return `${plural(messages, 'message')} could not be saved: copy what you need`
 }
 
-/** Prints a run. The first Ctrl+C aborts it, the second one exits at once, whatever the provider does. The
- *  draft in the store keeps what has arrived. */
-async function shown(
-  run: Run,
-  chat: Chat,
-  ownPrompt: boolean,
-  turn: { hasStarted: boolean },
-): Promise<PrintedAnswer> {
+/** Prints a run. Ctrl+C aborts it: see `interruptPresses`. */
+async function shown(run: Run, chat: Chat, ownPrompt: boolean, turn: StartedTurn): Promise<PrintedAnswer> {
   const { context, keyboard, controller } = chat
   const { out } = context
   const markdown = out.isTerminal ? markdownSink(out) : null
-  let pressed = 0
-  const stopListening = keyboard?.onInterrupt(() => {
-    pressed++
-    if (pressed === 1) {
-      markdown?.mark('^C')
-      run.abort(new DOMException('interrupted', 'AbortError'))
-      return
-    }
-    context.err.line()
-    keyboard.close()
-    process.exit(exitCode.interrupted)
+  const presses = interruptPresses(run, context, {
+    onAbort: () => markdown?.mark('^C'),
+    onNote: () => markdown?.pause(),
+    onExit: () => keyboard?.close(),
   })
+  const stopListening = keyboard?.onInterrupt(() => presses.press())
   try {
     return await printAnswer(run, context, {
       model: controller.model.id,
       sink: markdown ?? stdoutSink(context),
       more: ' /context',
       readThinking: '/think',
+      saving: chat.saving,
       // At the start, not at the end: the question of a failed turn is stored too.
       observe: async event => {
         if (event.type === 'started') {
@@ -120,6 +119,8 @@ async function shown(
       },
     })
   } finally {
+    turn.leaves = presses.leaves
+    presses.end()
     stopListening?.()
   }
 }
@@ -127,7 +128,7 @@ async function shown(
 function stoppedText({ reply, tookMs }: PrintedAnswer, { keyboard, controller }: Chat): string {
   const after = `stopped after ${formatDuration(Math.max(1_000, Math.round(tookMs / 1_000) * 1_000))}`
   const again = keyboard ? ' Ctrl+C again to quit.' : ''
-  if (controller.store === null) return `${after}.${again}`
+  if (controller.store === null || !reply.saved) return `${after}.${again}`
   if (reply.text.trim() === '' || reply.head === null)
     return `${after}, before the first word.${keyboard ? ' Press Enter to ask again.' : ''}${again}`
   return `${after}, saved as ${shortenId(reply.head)}. Type to continue.${again}`

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { contextFacts, summaryText, troubleText, windowText } from '../../../src/cli/answer/answer-notes.ts'
+import { contextFacts, summaryText, windowText } from '../../../src/cli/answer/answer-notes.ts'
 
 describe('notes about an answer', () => {
   it('say that omitted messages are kept', () => {
@@ -27,7 +27,5 @@ describe('notes about an answer', () => {
       leftOut: 15,
       summarised: 4,
     })
-    const trouble = { kind: 'degraded', error: new Error('disk full'), waiting: 3 } as const
-    expect(troubleText(trouble)).toBe('not saved yet: disk full. 3 writes are waiting; retrying')
   })
 })

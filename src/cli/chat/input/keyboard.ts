@@ -18,6 +18,8 @@ export interface Keyboard {
   /** Calls the listener for every Ctrl+C until the returned function is called. Other keys are buffered for
    *  the next prompt. */
   onInterrupt(listener: () => void): () => void
+  /** Has a prompt that waits for a key painted again. */
+  repaint(): void
   /** Gives the terminal to other code, such as a pager, until the work is done. */
   lend<T>(work: () => Promise<T>): Promise<T>
   /** Restores the terminal. */
@@ -131,6 +133,7 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
         interrupted = null
       }
     },
+    repaint: onResize,
     async lend(work) {
       detach()
       try {

@@ -28,6 +28,8 @@ export interface ReadLineOptions {
   readonly output: Output
   /** The line above the prompt, for a given width. */
   status?(width: number): string
+  /** Lines to print above the prompt, each once. Asked again after `Keyboard.repaint`. */
+  news?(): readonly string[]
   /** The initial text. */
   readonly initial?: string
   readonly history?: InputHistory
@@ -59,6 +61,9 @@ export async function readLine(reading: ReadLineOptions): Promise<ReadLineResult
   }
 
   for (;;) {
+    const news = reading.news?.() ?? []
+    if (news.length > 0) region.erase()
+    for (const one of news) output.line(`${one}\n`)
     paint()
     const stroke = await keyboard.next()
     if (stroke.type === 'closed') return end({ type: 'leave' })

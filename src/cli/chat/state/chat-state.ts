@@ -1,4 +1,5 @@
 import type { NewMessage } from '../../../core/message.ts'
+import type { SavingNotes } from '../../answer/saving-notes.ts'
 import type { CommandContext } from '../../command-line/command-context.ts'
 import type { InputHistory } from '../input/input-history.ts'
 import type { Keyboard } from '../input/keyboard.ts'
@@ -16,7 +17,9 @@ export interface Chat {
   readonly name: string | null
   /** The end of the branch that the user has seen; null before the first prompt. */
   seen: SeenEnd | null
-  /** Notes that arrived while a line was being typed. They are printed before the next prompt. */
+  /** Says that messages wait for the store, and that they are stored. */
+  readonly saving: SavingNotes
+  /** Notes that arrived while a line was being typed. They are printed above the prompt. */
   readonly later: string[]
   /** Prints a line to stderr. */
   say(line: string): void

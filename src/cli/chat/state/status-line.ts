@@ -17,6 +17,8 @@ export interface StatusFacts {
   readonly window: number | null
   /** Null if unknown. */
   readonly cost: number | null
+  /** How many messages wait for the store. Default: none. */
+  readonly unsaved?: number
 }
 
 /** The status in one line that fits the width. It drops the directory first, then the number of messages, the
@@ -41,6 +43,7 @@ function partsOf(facts: StatusFacts, dropped: number, width: number, style: Styl
   parts.push(style.safe(modelName(model)))
   if (facts.window !== null) parts.push(fill(facts.used, facts.window, dropped < 3, wide ? 24 : 16, style))
   if (dropped < 4 && cost !== null) parts.push(formatMoney(cost))
+  if (facts.unsaved) parts.push(style.note(`${facts.unsaved} not saved`))
   if (wide && dropped < 1) parts.push(style.faint('/help'))
   return parts
 }
