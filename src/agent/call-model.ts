@@ -3,7 +3,7 @@ import { fit } from '../context/fit/fit.ts'
 import { type Fitted, type Pinned, shrinkSteps, type Window } from '../context/fit/window.ts'
 import { ContextLengthError, ModelError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
-import type { Model, ModelAnswer, ModelOptions, ModelRetry, ToolSpec } from '../core/model.ts'
+import type { IgnoredOption, Model, ModelAnswer, ModelOptions, ModelRetry, ToolSpec } from '../core/model.ts'
 import type { TurnRecording } from '../recorder/recording.ts'
 import { modelChannel } from '../system/debug.ts'
 import type { AgentEvent } from './run/events.ts'
@@ -116,6 +116,7 @@ async function streamAnswer(fitted: Fitted, call: ModelCall): Promise<ModelAnswe
     messages: fitted.messages,
     signal,
     onRetry: (retry: ModelRetry) => emit({ type: 'retrying', ...retry }),
+    onIgnored: (ignored: IgnoredOption) => emit({ type: 'ignored', ...ignored }),
     ...(tools.length > 0 ? { tools } : {}),
   }
   for await (const event of model.stream(request)) {

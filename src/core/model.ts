@@ -25,7 +25,7 @@ export interface ToolSpec {
   readonly schema: JsonObject
 }
 
-/** Options of a model call. A provider ignores those that it does not support. */
+/** Options of a model call. `ModelRequest.onIgnored` names those that a provider does not support. */
 export interface ModelOptions {
   /** Most tokens of the answer. */
   readonly maxOutput?: number
@@ -51,6 +51,18 @@ export interface ModelRequest extends ModelOptions {
   readonly signal?: AbortSignal
   /** Called before the pause that precedes another attempt. */
   readonly onRetry?: (retry: ModelRetry) => void
+  /** Called for each option that was given and that the provider ignores or changes. */
+  readonly onIgnored?: (ignored: IgnoredOption) => void
+}
+
+/** An option of a call that has no effect, or not the one that was asked for. */
+export interface IgnoredOption {
+  /** The id of the model. */
+  readonly model: string
+  /** The name of the option. */
+  readonly option: Exclude<keyof ModelOptions, 'providerOptions'>
+  /** The reason, in the words of the provider's client. Null if it is only that the provider lacks it. */
+  readonly reason: string | null
 }
 
 /** A failed attempt of a call that will be repeated. */

@@ -17,6 +17,7 @@
 export type {
   ContextMessage,
   Finish,
+  IgnoredOption,
   Model,
   ModelAnswer,
   ModelEvent,

@@ -5,8 +5,17 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4StreamPart,
   SharedV4ProviderOptions,
+  SharedV4Warning,
 } from '@ai-sdk/provider'
-import type { Model, ModelAnswer, ModelEvent, ModelOptions, ModelRequest, ToolSpec } from '../core/model.ts'
+import type {
+  IgnoredOption,
+  Model,
+  ModelAnswer,
+  ModelEvent,
+  ModelOptions,
+  ModelRequest,
+  ToolSpec,
+} from '../core/model.ts'
 import { unlessAborted } from '../core/wait.ts'
 import { answerBuilder } from './answer.ts'
 import {
@@ -76,6 +85,8 @@ async function* call(
     reader = stream.getReader()
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       signal?.throwIfAborted()
+      if (next.value.type === 'stream-start')
+        for (const ignored of ignoredOptions(next.value.warnings, id, asked)) request.onIgnored?.(ignored)
       const event = builder.take(next.value)
       if (event !== null) yield event
     }
@@ -95,6 +106,29 @@ async function* call(
 function withCost(answer: ModelAnswer, price: ModelPrice | null): ModelAnswer {
   const cost = price === null || answer.usage.cost !== undefined ? null : costOf(answer.usage, price)
   return cost === null ? answer : { ...answer, usage: { ...answer.usage, cost } }
+}
+
+/** Our names of the options that a provider's client may warn about. */
+const optionNames: Readonly<Record<string, IgnoredOption['option']>> = {
+  maxOutputTokens: 'maxOutput',
+  temperature: 'temperature',
+  topP: 'topP',
+  stopSequences: 'stop',
+  seed: 'seed',
+}
+
+/** The options of a call that the provider does not use as given. */
+function ignoredOptions(
+  warnings: readonly SharedV4Warning[],
+  model: string,
+  asked: LanguageModelV4CallOptions,
+): readonly IgnoredOption[] {
+  return warnings.flatMap(warning => {
+    const feature = warning.type === 'unsupported' ? warning.feature : ''
+    const option = Object.hasOwn(optionNames, feature) ? optionNames[feature] : undefined
+    if (option === undefined || asked[feature as keyof typeof asked] === undefined) return []
+    return [{ model, option, reason: ('details' in warning && warning.details) || null }]
+  })
 }
 
 function callOptions(

@@ -5,7 +5,7 @@ import type { Holder } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Json } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
-import type { Finish, ModelRetry } from '../../core/model.ts'
+import type { Finish, IgnoredOption, ModelRetry } from '../../core/model.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { Trouble, TurnReport } from '../../recorder/recording.ts'
 
@@ -152,6 +152,8 @@ export type AgentEvent =
     }
   /** A call has failed and will be repeated after a pause. `left` counts the remaining attempts. */
   | ({ readonly type: 'retrying' } & ModelRetry)
+  /** The provider ignores or changes an option of the call. Once for each call. */
+  | ({ readonly type: 'ignored' } & IgnoredOption)
   /** The provider has refused the context for its length; a smaller one follows. */
   | {
       readonly type: 'shrunk'

@@ -1,6 +1,7 @@
 import type { AgentEvent } from '../../agent/run/events.ts'
 import type { ModelErrorKind } from '../../core/model-error-kind.ts'
 import type { BranchWait } from '../../recorder/recording.ts'
+import { modelName } from '../output/model-name.ts'
 import { formatCount, formatInteger, plural } from '../output/number.ts'
 import { formatDuration } from '../output/time.ts'
 
@@ -73,4 +74,20 @@ export function recalledLines(outcome: 'found' | 'nothing' | 'failed'): readonly
 export function waitingText({ holder }: Pick<BranchWait, 'holder'>): string {
   if (holder === null) return 'waiting for another turn of this conversation'
   return `waiting for the turn of process ${holder.pid} on ${holder.host}. Ctrl+C stops waiting`
+}
+
+type IgnoredEvent = Extract<AgentEvent, { type: 'ignored' }>
+
+/** `gpt-5.5 ignores seed: openai has no such option` */
+export function ignoredText({ model, option, reason }: Omit<IgnoredEvent, 'type'>): string {
+  const name = optionNames[option] ?? option
+  if (reason === null)
+    return `${modelName(model)} ignores ${name}: ${model.split('/', 1)[0]} has no such option`
+  return `${modelName(model)} does not use ${name} as given: ${reason}`
+}
+
+/** Options whose names differ after `-o` and in skein.yaml. */
+const optionNames: Readonly<Partial<Record<IgnoredEvent['option'], string>>> = {
+  topP: 'top_p',
+  maxOutput: 'max_output',
 }

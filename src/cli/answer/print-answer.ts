@@ -15,6 +15,7 @@ import { answerActivity } from './answer-activity.ts'
 import {
   type ContextFacts,
   contextFacts,
+  ignoredText,
   recalledLines,
   retryText,
   shortenedText,
@@ -137,6 +138,8 @@ export async function printAnswer(
       case 'retrying':
         // On a terminal, the spinner counts down.
         return canSpin(context) ? [] : [noteLine(retryText(event, formatDuration(event.waitMs)), err)]
+      case 'ignored':
+        return newIgnored(ignoredText(event), context).map(text => noteLine(text, err))
       case 'shrunk':
         return [noteLine('the model refused the length; asking again with less', err)]
       case 'waiting': {
@@ -171,6 +174,17 @@ export async function printAnswer(
         return []
     }
   }
+}
+
+/** The notes about ignored options that a command has printed: each call of a model repeats them. */
+const printedIgnored = new WeakMap<CommandContext, Set<string>>()
+
+function newIgnored(text: string, context: CommandContext): readonly string[] {
+  const printed = printedIgnored.get(context) ?? new Set()
+  printedIgnored.set(context, printed)
+  if (printed.has(text)) return []
+  printed.add(text)
+  return [text]
 }
 
 interface Seen {

@@ -1,5 +1,6 @@
 import type { CommandContext } from '../../command-line/command-context.ts'
 import { noteLine } from '../../output/print.ts'
+import { wrapForTerminal } from '../../output/wrap.ts'
 import type { ChosenConversation } from '../../target/choose-conversation.ts'
 import { headerLines } from '../../target/header-lines.ts'
 import { pendingText } from './pending-turn.ts'
@@ -14,7 +15,8 @@ export function printHeader(
   if (quiet) return
   const { status } = chosen
   const quietly = { ...chosen, status: status && { ...status, unanswered: 0 } }
-  for (const line of headerLines(quietly, err, { now: context.now(), keptIn })) err.line(line)
+  for (const line of headerLines(quietly, err, { now: context.now(), keptIn }))
+    err.line(wrapForTerminal(line, err))
   if (!status?.unanswered || chosen.how !== 'continued') return
   const text = pendingText({ what: 'questions', count: status.unanswered })
   err.line(noteLine(canAsk ? text : text.replace(/:.*/, ''), err))

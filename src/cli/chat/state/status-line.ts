@@ -22,13 +22,14 @@ export interface StatusFacts {
 }
 
 /** The status in one line that fits the width. It drops the directory first, then the number of messages, the
- *  bar and the cost. */
+ *  bar and the cost, and the window only for messages that are not saved. */
 export function statusLine(facts: StatusFacts, width: number, style: Style): string {
   const dot = ` ${style.symbols.dot} `
-  for (const dropped of [0, 1, 2, 3, 4]) {
+  const last = facts.unsaved ? 5 : 4
+  for (let dropped = 0; dropped <= last; dropped++) {
     const parts = partsOf(facts, dropped, width, style)
     const line = parts.join(dot)
-    if (widthOf(line) <= width || dropped === 4) return parts.join(style.faint(dot))
+    if (widthOf(line) <= width || dropped === last) return parts.join(style.faint(dot))
   }
   return ''
 }
@@ -41,7 +42,8 @@ function partsOf(facts: StatusFacts, dropped: number, width: number, style: Styl
   parts.push(branch === null ? 'incognito' : style.branch(style.safe(branch)))
   if (dropped < 2 && wide) parts.push(`${messages} ${messages === 1 ? 'message' : 'messages'}`)
   parts.push(style.safe(modelName(model)))
-  if (facts.window !== null) parts.push(fill(facts.used, facts.window, dropped < 3, wide ? 24 : 16, style))
+  if (dropped < 5 && facts.window !== null)
+    parts.push(fill(facts.used, facts.window, dropped < 3, wide ? 24 : 16, style))
   if (dropped < 4 && cost !== null) parts.push(formatMoney(cost))
   if (facts.unsaved) parts.push(style.note(`${facts.unsaved} not saved`))
   if (wide && dropped < 1) parts.push(style.faint('/help'))
