@@ -60,7 +60,7 @@ function attempts(model: Model, request: ModelRequest, policy: RetryPolicy): Asy
 function afterAttempts(error: ModelError, attempts: number): ModelError {
   const { model, kind, hint, status, retryable, retryAfterMs, cause } = error
   const problem = error.message.slice(model.length + 2).replace(/\.$/, '')
-  return new ModelError(model, `${problem} (${attempts} attempts)`, {
+  return new ModelError(model, `${problem}, after ${attempts} attempts`, {
     kind,
     hint,
     retryable,

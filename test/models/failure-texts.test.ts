@@ -87,7 +87,7 @@ const rows: Readonly<Record<string, Row>> = {
   'a stream that dies': {
     reply: { parts: [{ text: 'half' }, { cut: 'socket' }] },
     kind: 'broke_off',
-    says: /: the answer broke off: (UND_ERR_SOCKET|ECONNRESET)$/,
+    says: /: the connection to (anthropic|openai|google|ollama|http:\/\/127\.0\.0\.1:\d+) was lost before the answer was complete$/,
     hint: () => null,
   },
 }
@@ -193,5 +193,17 @@ describe('a retry', () => {
       ['rate_limited', 2_000, 2],
       ['overloaded', 1_000, 1],
     ])
+  })
+
+  it('is counted in the error of the last attempt', async () => {
+    server = await startModelServer({ reply: () => ({ status: 429, message: 'Slow down.', retryAfter: 2 }) })
+    const retry = { sleep: async () => {} }
+    const model = await openModel('anthropic/claude-sonnet-5-5', { env: env(server.url), retry })
+    const { error } = await untilFailure(model, { messages: [user('x')] })
+    expect(error).toMatchObject({
+      message: 'anthropic/claude-sonnet-5-5: too many requests (429): Slow down, after 3 attempts',
+      ...{ kind: 'rate_limited', status: 429, retryable: true, retryAfterMs: 2_000, attempts: 3 },
+      hint: 'Try again in 2 s',
+    })
   })
 })

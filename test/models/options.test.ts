@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { ModelOptions } from '../../src/core/model.ts'
+import type { IgnoredOption, ModelOptions, ModelRequest } from '../../src/core/model.ts'
 import { openModel } from '../../src/models/open.ts'
 import { type ModelServer, startModelServer } from '../support/models/server.ts'
 import { answerOf, user } from './conversation.ts'
@@ -8,7 +8,11 @@ let server: ModelServer | undefined
 afterEach(() => server?.close())
 
 /** The body of a request, with options of the model and of the call. */
-async function sent(name: string, ofModel: ModelOptions, ofCall: ModelOptions): Promise<unknown> {
+async function sent(
+  name: string,
+  ofModel: ModelOptions,
+  ofCall: Omit<ModelRequest, 'messages'>,
+): Promise<unknown> {
   server = await startModelServer({ lenient: true })
   const keys = { openai: 'k', anthropic: 'k', google: 'k' }
   const model = await openModel(name, { env: {}, keys, baseUrls: server.baseUrls, ...ofModel })
@@ -40,6 +44,26 @@ describe('the options of a call', () => {
     expect(await sent(name, {}, options)).toMatchObject(expected)
     await server?.close()
     expect(await sent(name, options, {})).toMatchObject(expected)
+  })
+
+  it.each([
+    ['openai/gpt-4o', ['seed', 'stop']],
+    ['openai/gpt-5.5', ['seed', 'stop', 'temperature', 'topP']],
+    ['anthropic/claude-sonnet-5-5', ['seed', 'temperature', 'topP']],
+    ['google/gemini-2.5-pro', []],
+    ['compatible/x', []],
+  ])('are named if %s ignores them', async (name, expected) => {
+    const ignored: string[] = []
+    const onIgnored = ({ option, model }: IgnoredOption) => {
+      expect(model).toBe(name)
+      ignored.push(option)
+    }
+    await sent(name, { seed: 7 }, { ...options, onIgnored })
+    expect(ignored.sort()).toEqual(expected)
+    ignored.length = 0
+    await server?.close()
+    await sent(name, {}, { onIgnored })
+    expect(ignored).toEqual([])
   })
 
   it('of a request take precedence over those of the model, one by one', async () => {

@@ -150,15 +150,19 @@ it('keeps an input that is not JSON, so that the model can get an error', async 
 })
 
 it.each<[string, readonly LanguageModelV4StreamPart[], RegExp]>([
-  ['without saying that it is whole', [], /the answer broke off$/],
-  ['as interrupted', [finish('interrupted')], /the answer broke off$/],
-  ['as failed', [finish('error')], /the answer broke off$/],
+  ['without saying that it is whole', [], /: acme broke off before the answer was complete$/],
+  ['as interrupted', [finish('interrupted')], /: acme broke off before the answer was complete$/],
+  ['as failed', [finish('error')], /: acme broke off before the answer was complete$/],
   [
     'with an error',
     [{ type: 'error', error: { type: 'overloaded_error', message: 'too busy' } }, finish('error')],
     /overloaded or failing \(529\): too busy/,
   ],
-  ['with a mere string', [{ type: 'error', error: 'boom' }], /broke off: boom/],
+  [
+    'with a mere string',
+    [{ type: 'error', error: 'boom' }],
+    /broke off before the answer was complete: boom$/,
+  ],
 ])('fails if the stream ends %s, after the pieces before', async (_how, end, said) => {
   const begun: LanguageModelV4StreamPart[] = [
     { type: 'text-start', id: '1' },

@@ -2,8 +2,14 @@ import type { Store } from '../../src/core/ports.ts'
 
 type Method = Exclude<keyof Store, symbol>
 
-/** The fate of one call: it fails before or after the store does it, or it hangs until `heal`. */
-export type Fate = null | { readonly before: Error } | { readonly after: Error } | 'hangs'
+/** The fate of one call: it fails before or after the store does it, or it hangs until `heal`, and passes or
+ *  fails then. */
+export type Fate =
+  | null
+  | { readonly before: Error }
+  | { readonly after: Error }
+  | { readonly late: Error }
+  | 'hangs'
 
 export interface FailingStore {
   readonly store: Store
@@ -26,8 +32,10 @@ export function failingStore(real: Store): FailingStore {
         if (typeof call !== 'function') return call
         return async (...args: unknown[]) => {
           const fate = failing.fate(method, failing.calls.push(method) - 1)
-          if (fate === 'hangs') await new Promise<void>(resolve => hanging.push(resolve))
+          if (fate === 'hangs' || (fate && 'late' in fate))
+            await new Promise<void>(resolve => hanging.push(resolve))
           else if (fate && 'before' in fate) throw fate.before
+          if (fate && fate !== 'hangs' && 'late' in fate) throw fate.late
           const result = await call.apply(target, args)
           if (fate && fate !== 'hangs' && 'after' in fate) throw fate.after
           return result

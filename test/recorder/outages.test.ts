@@ -51,6 +51,24 @@ describe('storage that fails during a turn', () => {
     expect(await it.said()).toEqual(['q', 'a', 'b', 'c'])
   })
 
+  it('is reported again with the reason if the store was only slow at first', async () => {
+    const it = await begun()
+    it.failing.fate = () => ({ late: away.before })
+    const added = it.turn.add([assistant('a')])
+    await it.clock.advance(2_000)
+    expect(await added).toEqual({ ids: null })
+    expect(it.told.map(({ error }) => String(error))).toEqual([
+      'UnavailableError: the store takes too long to answer',
+    ])
+    it.failing.heal()
+    await it.clock.advance(5_000)
+    expect(it.kinds()).toEqual(['degraded', 'degraded', 'recovered'])
+    expect(it.told[1]?.error).toBe(away.before)
+    const events = await collectPages(page => it.store.listEvents(it.id, page))
+    expect(events[0]?.data).toEqual({ error: 'unavailable: away' })
+    await it.turn.end('complete')
+  })
+
   it('is traced in the events, and messages keep their original times', async () => {
     const it = await begun()
     it.failing.fate = () => away

@@ -38,12 +38,16 @@ describe('a turn that ends while the store is away', () => {
     expect(report).toMatchObject({ saved: false, unsaved: [user('a?'), assistant('a!')] })
     await it.clock.advance(24 * 3_600_000)
     expect(unsavedIn(it.failing.store).messages.map(textOf)).toEqual(['a?', 'a!'])
-    expect(unsavedIn(it.failing.store).reason).toBe('away')
+    expect(unsavedIn(it.failing.store)).toMatchObject({
+      reason: 'away',
+      error: away.before,
+      branches: [{ branch: it.branch, head: null, messages: [user('a?'), assistant('a!')] }],
+    })
     it.failing.heal()
     await it.clock.advance(2_000)
     expect(await report.whenSaved).toMatchObject({ saved: true, unsaved: [], status: 'complete' })
     expect(await it.said()).toEqual(['a?', 'a!'])
-    expect(unsavedIn(it.failing.store)).toEqual({ messages: [], reason: null })
+    expect(unsavedIn(it.failing.store)).toEqual({ messages: [], reason: null, error: null, branches: [] })
     const [turn] = await collectPages(page => it.store.listTurns(it.id, page))
     expect(turn?.status).toBe('complete')
     expect(it.clock.timers.all).toBe(0)

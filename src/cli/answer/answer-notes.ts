@@ -78,11 +78,11 @@ export function waitingText({ holder }: Pick<BranchWait, 'holder'>): string {
 
 type IgnoredEvent = Extract<AgentEvent, { type: 'ignored' }>
 
-/** `gpt-5.5 ignores seed: openai has no such option` */
+/** `gpt-5.5 ignores seed: the API of openai does not support it` */
 export function ignoredText({ model, option, reason }: Omit<IgnoredEvent, 'type'>): string {
   const name = optionNames[option] ?? option
   if (reason === null)
-    return `${modelName(model)} ignores ${name}: ${model.split('/', 1)[0]} has no such option`
+    return `${modelName(model)} ignores ${name}: the API of ${model.split('/', 1)[0]} does not support it`
   return `${modelName(model)} does not use ${name} as given: ${reason}`
 }
 

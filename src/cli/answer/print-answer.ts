@@ -60,7 +60,7 @@ export async function printAnswer(
   options: PrintAnswerOptions,
 ): Promise<PrintedAnswer> {
   const { err, quiet, json } = context
-  const { saving = createSavingNotes(null) } = options
+  const { saving = createSavingNotes(null, context) } = options
   const sink = options.sink ?? (json ? silent : stdoutSink(context))
   const spinner = createSpinner(context, () => sink.column)
   const began = context.now()

@@ -2,6 +2,7 @@ import { errorText } from '../../core/error-text.ts'
 import { SkeinError, UnavailableError } from '../../core/errors.ts'
 import type { Trouble } from '../../recorder/recording.ts'
 import { unsavedIn } from '../../recorder/waiting-turns.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
 
 /** Tells the user that messages wait for the store: once when that begins, and once when all are stored,
  *  however many turns wait meanwhile. */
@@ -18,14 +19,14 @@ export interface SavingNotes {
   lose(): void
 }
 
-export function createSavingNotes(store: object | null): SavingNotes {
+export function createSavingNotes(store: object | null, { env }: Pick<CommandContext, 'env'>): SavingNotes {
   let isSaid = false
   let isLost = false
 
   function begin(error: unknown): string | null {
     if (isSaid) return null
     isSaid = true
-    return `not saved yet: ${reasonText(error)}`
+    return `not saved yet: ${reasonText(error, env.HOME)}`
   }
 
   return {
@@ -64,9 +65,9 @@ export function createSavingNotes(store: object | null): SavingNotes {
 }
 
 /** What is wrong with the store, and what helps. The store is retried meanwhile. */
-function reasonText(error: unknown): string {
+function reasonText(error: unknown, home: string | undefined): string {
   const message = errorText(error).replace(/\.$/, '')
-  return `${message}. ${nextStep(error)}`
+  return `${home ? message.replaceAll(`${home}/`, '~/') : message}. ${nextStep(error)}`
 }
 
 function nextStep(error: unknown): string {

@@ -16,7 +16,7 @@ const whenEndedMs = 3_000
 export async function waitUntilSaved(
   store: object | null,
   context: CommandContext,
-  saving: SavingNotes = createSavingNotes(store),
+  saving: SavingNotes = createSavingNotes(store, context),
 ): Promise<boolean> {
   if (store === null) return true
   const { err, quiet, json } = context

@@ -84,7 +84,7 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
   gap()
 
   await using agent = await setup.agentOn(store)
-  const saving = createSavingNotes(store)
+  const saving = createSavingNotes(store, context)
   const heard: Heard = { branch: null, forked: false, text: '' }
   const run = agent.send(target, message, { onBusy: 'fork', signal: context.signal })
   try {

@@ -70,7 +70,7 @@ export async function startChat(
     history: openInputHistory(isIncognito || !keyboard ? null : inputHistoryFile(context.env)),
     name: options.name,
     seen: null,
-    saving: createSavingNotes(store),
+    saving: createSavingNotes(store, context),
     later: [],
     say,
     note: text => say(noteLine(text, err)),

@@ -231,7 +231,7 @@ describe('a prompt', () => {
     const failed = await here.skein(['/fail 500'])
     expect(failed).toMatchObject({ code: 1, stdout: '' })
     expect(failed.stderr).toMatch(
-      /! your message is saved as [a-z2-7]{6}\. To ask again: skein chat, then Enter\nskein: scripted: answered 500/,
+      /\nskein: scripted: answered 500.*\n! your message is saved as [a-z2-7]{6}\. To ask again: skein chat, then Enter\n$/,
     )
     const next = await here.skein(['hello'])
     expect(next.stderr).toContain('! your last message has no answer yet: it is sent along\n')

@@ -1,28 +1,79 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { lockFile } from '../../support/lock-file.ts'
-import { dataFile } from '../running.ts'
-import { home } from '../skein.ts'
-import { terminal } from '../terminal.ts'
+import { textOf } from '../../../src/core/message.ts'
+import { pathOf } from '../../../src/core/path.ts'
+import { type FileLock, lockFile } from '../../support/lock-file.ts'
+import { dataFile, storeOf } from '../running.ts'
+import { type Home, home } from '../skein.ts'
+import { type Terminal, terminal } from '../terminal.ts'
 
 // A locked store is retried for seconds, and many processes run on few cores.
 vi.setConfig({ testTimeout: 120_000 })
 
-describe('a chat whose store is locked', () => {
+async function chatIn(here: Home): Promise<Terminal> {
+  const chat = terminal(here, ['chat'], { patienceMs: 60_000 })
+  await chat.see('› ')
+  chat.type('first words\r')
+  await chat.seeNext(/102k · free[\s\S]*› $/)
+  return chat
+}
+
+/** The note on a locked store: the file, the process that holds it, and what to do. */
+function lockedNote({ pid }: FileLock): RegExp {
+  const words = [
+    String.raw`\n! not saved yet: another process \(pid ${pid}\) is using the store \(\d+ s\):`,
+    String.raw`~/\.local/share/skein/conversations\.db\. It is saved when that process is done\.`,
+    String.raw`If it hangs: kill ${pid}\n`,
+  ]
+  return new RegExp(words.join(' ').replaceAll(' ', '\\s+'))
+}
+
+/** The unsaved messages in a file, imported when the store is free again. */
+async function importKept(here: Home): Promise<void> {
+  const [file] = readdirSync(here.cwd).filter(name => name.startsWith('skein-unsaved-'))
+  expect(statSync(join(here.cwd, file!)).mode & 0o777).toBe(0o600)
+  const imported = await here.skein(['import', file!])
+  expect([imported.code, imported.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^imported 2 messages, 1 branch/),
+  ])
+  await using store = await storeOf(here)
+  // They continue the conversation that they belong to.
+  const { items } = await store.listConversations()
+  expect(items).toHaveLength(1)
+  const { head } = await store.getBranch({ conversationId: items[0]!.id, name: 'main' })
+  const path = (await pathOf(store, head!)).map(textOf)
+  expect(path).toEqual(['first words', expect.any(String), '/say the second answer', 'the second answer'])
+}
+
+describe.concurrent('a chat whose store is locked', () => {
+  it('says so once, with the file, the holder and the next step, and once that all is saved', async () => {
+    using here = home()
+    using chat = await chatIn(here)
+    using lock = await lockFile(dataFile(here))
+    chat.type('/say the second answer\r')
+    await chat.seeNext(lockedNote(lock))
+    await chat.seeNext(/ · 2 not saved\n› $/)
+    chat.type('/say the third answer\r')
+    await chat.seeNext(/ · 4 not saved\n› $/)
+    await lock.release()
+    // Without a key: the note appears above the prompt.
+    await chat.seeNext(/! saved now: nothing was lost\n\nmain · scripted · [^\n]* · free\n› $/)
+    chat.type('\x04')
+    expect(await chat.ended).toBe(0)
+    expect(chat.screen().match(/not saved yet|saved now/g)).toEqual(['not saved yet', 'saved now'])
+    expect(JSON.parse((await here.skein(['show', '--json'])).stdout).path).toHaveLength(6)
+  })
+
   it.each(['/quit\r', '\x04'])(
     'offers to write unsaved messages to a file when it ends (%j)',
     async leave => {
       using here = home()
-      using chat = terminal(here, ['chat'], { patienceMs: 60_000 })
-      await chat.see('› ')
-      chat.type('first words\r')
-      await chat.seeNext(/102k · free[\s\S]*› $/)
+      using chat = await chatIn(here)
       using lock = await lockFile(dataFile(here))
       chat.type('/say the second answer\r')
-      await chat.seeNext('the second answer')
-      await chat.seeNext('not saved yet')
-      await chat.seeNext(/› $/)
+      await chat.seeNext(/ · 2 not saved\n› $/)
       chat.type(leave)
       await chat.seeNext('waiting for the store to save 2 messages')
       chat.type('\x03')
@@ -31,17 +82,33 @@ describe('a chat whose store is locked', () => {
       )
       await chat.seeNext('write them to a file, to import later? y/N')
       chat.type('y\r')
-      await chat.seeNext(/To store them later: skein import /)
+      await chat.seeNext(
+        /! kept in this folder\. To add them to their conversation: skein import\s+skein-unsaved-/,
+      )
       expect(await chat.ended).toBe(1)
-
-      const [file] = readdirSync(here.cwd).filter(name => name.startsWith('skein-unsaved-'))
-      expect(statSync(join(here.cwd, file!)).mode & 0o777).toBe(0o600)
       await lock.release()
-      const imported = await here.skein(['import', file!])
-      expect([imported.code, imported.stderr]).toEqual([0, expect.stringContaining('2 messages')])
-      expect((await here.skein(['search', 'second answer'])).stdout).toContain('the second answer')
+      await importKept(here)
     },
   )
+
+  it('says what is lost when Ctrl+C is pressed twice during an answer, and offers the file', async () => {
+    using here = home()
+    using chat = await chatIn(here)
+    using lock = await lockFile(dataFile(here))
+    chat.type(`/slow 1000 one ${'two '.repeat(60)}\r`)
+    await chat.seeNext(/\none/)
+    chat.type('\x03')
+    await chat.seeNext('^C')
+    chat.type('\x03')
+    await chat.seeNext('saving this turn before leaving. Ctrl+C leaves without it')
+    await chat.seeNext('waiting for the store to save 2 messages')
+    chat.type('\x03')
+    await chat.seeNext(/! 2 messages could not be saved:\n {2}› \/slow 1000 one two [^\n]*\n {4}one/)
+    await chat.seeNext('y/N')
+    chat.type('n\r')
+    expect(await chat.ended).toBe(1)
+    await lock.release()
+  })
 
   it('puts the first words of a new conversation back into the prompt, and sends them on Enter', async () => {
     using here = home()

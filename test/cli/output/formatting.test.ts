@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
+import { reportError } from '../../../src/cli/command-line/error-report.ts'
+import { UsageError } from '../../../src/cli/command-line/usage-error.ts'
 import { collapseSpaces, cut, cutLineMiddle, padEnd, widthOf } from '../../../src/cli/output/cut.ts'
 import { gistOf } from '../../../src/cli/output/gist.ts'
 import {
@@ -10,12 +12,14 @@ import {
   formatMoney,
   plural,
 } from '../../../src/cli/output/number.ts'
+import { noteLine } from '../../../src/cli/output/print.ts'
 import { shortIds } from '../../../src/cli/output/short-id.ts'
 import { styleFor } from '../../../src/cli/output/style.ts'
 import { tableLines } from '../../../src/cli/output/table.ts'
 import { formatAge, formatDuration, formatTime } from '../../../src/cli/output/time.ts'
 import { wrap } from '../../../src/cli/output/wrap.ts'
 import type { Block } from '../../../src/core/block.ts'
+import { memoryOutput } from '../memory-output.ts'
 
 const seed = 41
 
@@ -224,5 +228,29 @@ describe('style.safe', () => {
       const drives = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/u.test(text) && !/[\n\t]/.test(text)
       if ((safe(text) !== text) !== drives) expect.fail(`U+${code.toString(16)}`)
     }
+  })
+})
+
+describe('a note on a terminal', () => {
+  const note =
+    'not saved yet: another process (pid 4121) is using the store: /home/ada/.local/share/skein/conversations.db. If it hangs: kill 4121'
+  const style = styleFor({ isTerminal: true, env: { LANG: 'C.UTF-8' }, noColor: false })
+  const output = (width: number, isTerminal = true) => ({ ...memoryOutput(width), isTerminal, style })
+
+  test.each([40, 80, 120])('is wrapped between words at %d columns, and indented', width => {
+    const err = output(width)
+    err.line(noteLine(note, err))
+    reportError(new UsageError(note.replace('not', 'Not'), 'Try again'), err)
+    const rows = err.written.join('').trimEnd().split('\n')
+    for (const row of rows) expect(widthOf(row)).toBeLessThanOrEqual(width)
+    expect(rows.filter(row => !row.startsWith('  '))).toHaveLength(2)
+    // Only a word that is longer than a row is split.
+    const words = rows.flatMap(row => row.trim().split(' '))
+    const whole = note.split(' ').filter(word => word.length <= width - 2)
+    expect(words).toEqual(expect.arrayContaining(whole))
+  })
+
+  test('is one line without a terminal', () => {
+    expect(noteLine(note, output(40, false))).not.toContain('\n')
   })
 })

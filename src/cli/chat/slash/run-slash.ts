@@ -54,8 +54,10 @@ async function tell(error: unknown, argument: string, { context, controller }: C
   const problem = controller.store
     ? await explainError(error, words, controller.store, context)
     : errorReport(error)
-  // A flag does not work in a chat: `/model` chooses the model there.
-  const hint = problem.hint.replace(/(^|\s)-m (?=\S)/, '$1/model ')
+  // Flags do not work in a chat: `/new` and `/model` do the same there.
+  const hint = problem.hint
+    .replace(/skein -n -m (?=\S)/, '/new, then /model ')
+    .replace(/(^|\s)-m (?=\S)/, '$1/model ')
   printErrorReport({ ...problem, hint }, error, context.err)
 }
 

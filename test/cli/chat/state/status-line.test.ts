@@ -32,9 +32,18 @@ describe('the status line', () => {
     expect(statusLine(long, 110, plain)).toMatch(/^full-jitter · 58 messages · /)
   })
 
+  it('counts messages that are not saved at every width', () => {
+    const waiting = { ...facts, unsaved: 2 }
+    expect(statusLine(waiting, 79, plain)).toMatch(/ · \$0\.38 · 2 not saved$/)
+    expect(statusLine(waiting, 44, plain)).toBe('full-jitter · sonnet-4.5 · 2 not saved')
+  })
+
   it('warns in words when the window is nearly full, and leaves an unknown price out', () => {
     expect(statusLine({ ...facts, used: 190_000 }, 79, plain)).toContain('95% of 200k nearly full')
     expect(statusLine({ ...facts, cost: null }, 79, plain)).toMatch(/of \S+$/)
+    const little = { ...facts, used: 300 }
+    expect(statusLine(little, 79, plain)).toContain(' · ──────────────── 0% of 200k')
+    expect(statusLine({ ...facts, used: 1_100 }, 79, plain)).toContain(' · ━─────────────── 1% of 200k')
     expect(statusLine({ ...facts, branch: null, cost: 0 }, 79, ascii)).toMatch(/^incognito - .*=.* - free$/)
   })
 })
