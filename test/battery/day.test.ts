@@ -18,7 +18,9 @@ const providers = size<readonly (keyof typeof models)[]>({
   gate: ['anthropic'],
   full: ['anthropic', 'openai', 'compatible'],
 })
-const lockMs = size({ gate: 1_500, full: 25_000 })
+const lockMs = size({ gate: 500, full: 25_000 })
+/** The pauses of the model: in the gate, only their order matters. */
+const pauseMs = size({ gate: 20, full: 2_500 })
 const timeout = size({ gate: 180_000, full: 900_000 })
 const patienceMs = size({ gate: 60_000, full: 120_000 })
 
@@ -37,7 +39,7 @@ function answer(request: SeenRequest): Reply {
     const thinking = Array.from({ length: 8 }, (_, i) => `Step ${i + 1} of the reasoning. `)
     return {
       parts: [
-        ...thinking.flatMap(piece => [{ thinking: piece }, { delayMs: 250 }]),
+        ...thinking.flatMap(piece => [{ thinking: piece }, { delayMs: pauseMs / 10 }]),
         { text: 'Use full jitter: it spreads the retries over the whole interval.' },
       ],
       usage: { input: 1_200, output: 340, reasoning: 300 },
@@ -49,13 +51,26 @@ function answer(request: SeenRequest): Reply {
   if (said.includes('much too long')) {
     return { parts: [{ text: 'This answer reaches the limit of the outp' }], finish: 'length' }
   }
-  if (said.includes('busy hour')) return { status: 429, message: 'Rate limit reached', retryAfter: 1 }
+  if (said.includes('busy hour'))
+    return { status: 429, message: 'Rate limit reached', retryAfter: isFull ? 1 : 0 }
   if (said.includes('slowly'))
-    return { parts: [{ text: 'One, ' }, { delayMs: 2_500 }, { text: 'two, three.' }] }
+    return { parts: [{ text: 'One, ' }, { delayMs: pauseMs }, { text: 'two, three.' }] }
   const markdown = said.includes('markdown')
     ? '# A heading\n\nSome **bold** words and `code`:\n\n```ts\nconst delay = Math.random() * cap\n```\n\n- one\n- two\n'
     : 'The certificate reload rebuilds the listener, so every socket closes at once. '
   return { parts: [{ text: markdown }], usage: { input: 640, output: 42 } }
+}
+
+/** A command that has run to its end in a terminal. */
+async function played(
+  here: ModelHome,
+  args: readonly string[],
+): Promise<{ readonly screen: string; readonly scene: string }> {
+  using shown = terminal(here, args, { patienceMs, env: { PAGER: 'cat' } })
+  const code = await shown.ended
+  const typed = args.map(word => (/\s/.test(word) ? JSON.stringify(word) : word)).join(' ')
+  const screen = shown.screen()
+  return { screen, scene: `$ skein ${typed}\n${screen.trimEnd()}\n[exit ${code}]` }
 }
 
 /** Writes down what each terminal showed. */
@@ -64,11 +79,15 @@ function recorder(name: string) {
   return {
     /** Runs a command to its end. */
     async run(here: ModelHome, ...args: string[]): Promise<string> {
-      using shown = terminal(here, args, { patienceMs, env: { PAGER: 'cat' } })
-      const code = await shown.ended
-      const typed = args.map(word => (/\s/.test(word) ? JSON.stringify(word) : word)).join(' ')
-      scenes.push(`$ skein ${typed}\n${shown.screen().trimEnd()}\n[exit ${code}]`)
-      return shown.screen()
+      const { screen, scene } = await played(here, args)
+      scenes.push(scene)
+      return screen
+    },
+    /** Runs commands that do not change what the others show, at the same time. */
+    async runAll(here: ModelHome, commands: readonly (readonly string[])[]): Promise<readonly string[]> {
+      const all = await Promise.all(commands.map(args => played(here, args)))
+      scenes.push(...all.map(({ scene }) => scene))
+      return all.map(({ screen }) => screen)
     },
     keep(title: string, shown: Terminal): void {
       scenes.push(`=== ${title}\n${shown.screen().trimEnd()}`)
@@ -134,12 +153,15 @@ it.each(providers)('a day with a model of %s', { timeout }, async provider => {
     }
     await record.run(here, 'fork', path.path[1]!.id.slice(0, 8), '--name', 'sse')
     await record.run(here, '-c', 'sse', 'What about server-sent events?')
-    await record.run(here, 'branches')
-    await record.run(here, 'tree', chatted!.id.slice(0, 8))
-    await record.run(here, 'search', 'jitter')
-    await record.run(here, 'show')
-    await record.run(here, '-c', 'nosuchbranch', 'hello there')
-    await record.run(here, '-n', 'A question in the busy hour')
+    await record.runAll(here, [
+      ['branches'],
+      ['tree', chatted!.id.slice(0, 8)],
+      ['search', 'jitter'],
+      ['show'],
+      ['-c', 'nosuchbranch', 'hello there'],
+    ])
+    const busy = await record.run(here, '-n', 'A question in the busy hour')
+    expect(busy).toMatch(/after\s+3\s+attempts\. Try again[\s\S]*\n! your message is saved as/)
     await record.run(here, '-c', 'sse', 'Back to the storm')
 
     // Two terminals in one conversation.
@@ -171,18 +193,23 @@ it.each(providers)('a day with a model of %s', { timeout }, async provider => {
       await chat.ended
       record.keep(`a lock of ${lockMs / 1_000} s`, chat)
     }
-    const after = await record.run(here, 'search', '"during the lock"')
+    const [[after], checked] = await Promise.all([
+      record.runAll(here, [['search', '"during the lock"'], ['stats'], ['ls', '--all']]),
+      here.skein(['verify']),
+    ])
     expect(after).toMatch(/during the lock/)
-    await record.run(here, 'stats')
-    await record.run(here, 'ls', '--all')
-    const checked = await here.skein(['verify'])
     expect(checked.code, checked.stderr).toBe(0)
-    // Notes and errors are wrapped by the terminal. No other line is wider than it.
+    // No line is wider than the terminal, except for what was typed. One lock is one note.
     const wide = record
       .text()
       .split('\n')
-      .filter(line => line.length > 80 && !/^(\$ |! |skein: )/.test(line))
+      .filter(line => line.length > 80 && !line.startsWith('$ '))
     expect(wide).toEqual([])
+    expect(record.text().match(/not saved yet|saved now/g) ?? []).toEqual(
+      isFull ? ['not saved yet', 'saved now'] : [],
+    )
+    // The codes of network errors are for programs, and a price that is not known yet is left out.
+    expect(record.text()).not.toMatch(/UND_ERR|ECONNRESET|free/)
   } finally {
     record.write()
   }

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { slashCommands } from '../../../src/cli/chat/slash/index.ts'
+import { modelHome, models } from '../real-model.ts'
 import { home } from '../skein.ts'
 
 describe('chat in a pipe', () => {
@@ -22,6 +23,20 @@ describe('chat in a pipe', () => {
     expect((await here.skein(['chat', '-q'], { input: '' })).code).toBe(0)
     // Lines from a pipe are not added to the input history.
     expect(existsSync(join(here.env.XDG_DATA_HOME!, 'skein/typed-lines'))).toBe(false)
+  })
+
+  it('names ignored options once, and the commands of a chat for the demo model', async () => {
+    await using here = await modelHome(['Red.'], models.openai)
+    const input = 'why?\nand now?\n/model scripted\n'
+    const { stdout, stderr } = await here.skein(['chat', '-o', 'seed=7', '-o', 'temperature=0.2'], { input })
+    expect(stdout).toBe('Red.\nRed.\n')
+    expect(stderr.match(/^! gpt-5.*/gm)).toEqual([
+      '! gpt-5.5 ignores seed: the API of openai does not support it',
+      '! gpt-5.5 does not use temperature as given: temperature is not supported for reasoning models',
+    ])
+    expect(stderr).toContain(
+      'the demo model does not answer in it. In a new one: /new, then /model scripted\n',
+    )
   })
 
   it('continues after a failed line, and reports it in the exit code', async () => {

@@ -7,6 +7,7 @@ import { modelName } from '../../output/model-name.ts'
 import { formatCount, plural } from '../../output/number.ts'
 import type { Output } from '../../output/output.ts'
 import { shortenId } from '../../output/short-id.ts'
+import { wrapForTerminal } from '../../output/wrap.ts'
 import { searchCommand } from '../../read/search.ts'
 import { showCommand } from '../../read/show.ts'
 import { treeCommand } from '../../read/tree.ts'
@@ -68,7 +69,9 @@ export const slashContext: SlashCommand = {
   async run(chat, name) {
     const { context, controller } = chat
     const next = (await controller.context(name === '' ? undefined : name))!
-    for (const line of contextLines(next.read, modelName(next.model), context.out)) context.out.line(line)
+    const { out } = context
+    for (const line of contextLines(next.read, modelName(next.model), out))
+      out.line(wrapForTerminal(line, out))
     return nextLine
   },
 }
@@ -80,7 +83,7 @@ const barCells = 16
 function contextLines(
   { fitted, summary, messages, older }: ReadContext,
   model: string,
-  { style }: Pick<Output, 'style'>,
+  { style, width }: Pick<Output, 'style' | 'width'>,
 ): readonly string[] {
   const { tokens, left } = fitted
   const kept = fitted.messages.filter(({ id }) => id !== undefined)
@@ -90,8 +93,10 @@ function contextLines(
   const limit = tokens.budget
   const percent = Math.round((100 * tokens.total) / limit)
   const most = Math.max(1, pinned, tokens.summary, tokens.messages)
+  // A narrow terminal gets no bars.
+  const barOf = (n: number) => (width < 72 ? '' : padEnd(visibleBar(n / most, style.unicode), barCells + 2))
   const row = (name: string, n: number, what: string) =>
-    `  ${padEnd(name, 11)}${padEnd(visibleBar(n / most, style.unicode), barCells + 2)}${padStart(formatCount(n), 6)}  ${what}`.trimEnd()
+    `  ${padEnd(name, 9)}${width < 72 ? '' : '  '}${barOf(n)}${padStart(formatCount(n), 6)}  ${what}`.trimEnd()
   const from = first === undefined ? '' : `, from ${style.id(shortenId(first))} on`
   return [
     `what the next call sees: ${formatCount(tokens.total)} of ${formatCount(limit)} (${percent}%), ${style.safe(model)}`,
