@@ -8,6 +8,7 @@ import { confirm } from '../command-line/confirm.ts'
 import { collapseSpaces, cut } from '../output/cut.ts'
 import { plural } from '../output/number.ts'
 import { noteLine } from '../output/print.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { dataFolder } from '../store/store-location.ts'
 import { writeNewFile } from '../transfer/new-file.ts'
 
@@ -27,11 +28,12 @@ export async function keepUnsaved(unsaved: Unsaved, context: CommandContext): Pr
   if (asks && !(await isWanted(context))) return note('not kept: copy what you need')
   try {
     mkdirSync(folder, { recursive: true })
+    const { unsavedText } = await import('./unsaved-records.ts')
     const { text, joins } = await unsavedText(unsaved, context)
     writeNewFile(file, text, false)
     const how = joins ? 'To add them to their conversation' : 'To store them as a conversation of their own'
     const [where, name] = asks ? ['this folder', basename(file)] : ['a file', file]
-    note(`kept in ${where}. ${how}: skein import ${name}`)
+    note(`kept in ${where}. ${how}: ${skeinCommand(context)} import ${name}`)
   } catch (error) {
     note(`could not be written to ${file}: ${errorText(error)}. Copy what you need`)
   }
@@ -46,19 +48,4 @@ function gistLine(message: NewMessage, { err: { style, width } }: CommandContext
   const mark = message.role === 'user' ? style.symbols.prompt : ' '
   const text = collapseSpaces(style.safe(textOf(message))) || `(${message.role})`
   return style.faint(`  ${mark} ${cut(text, Math.max(12, width - 4), style.symbols.dots)}`)
-}
-
-/** The messages in the native format: records that continue their conversations, or, if those cannot be read,
- *  a conversation of their own. */
-async function unsavedText(
-  unsaved: Unsaved,
-  context: CommandContext,
-): Promise<{ readonly text: string; readonly joins: boolean }> {
-  const { unsavedRecords } = await import('./unsaved-records.ts')
-  const { nativeEncoder } = await import('../../formats/native/encode.ts')
-  const at = context.now()
-  const encoder = nativeEncoder()
-  const { records, joins } = await unsavedRecords(unsaved, context)
-  const lines = [encoder.header(at, 'skein'), ...records.flatMap(record => [...encoder.record(record)])]
-  return { text: [...lines, encoder.end(), ''].join('\n'), joins }
 }

@@ -10,6 +10,7 @@ import { stdoutSink, type TextSink } from '../output/text-sink.ts'
 import { formatDuration } from '../output/time.ts'
 import { toolLine } from '../output/tool-line.ts'
 import { wrapForTerminal } from '../output/wrap.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { allowedText, memoryText, planLines, refusedText } from './agent-notes.ts'
 import { answerActivity } from './answer-activity.ts'
 import {
@@ -220,12 +221,12 @@ function contextLines(
 function subagentLine(
   { name, conversationId }: Extract<AgentEvent, { type: 'subagent' }>,
   reply: Reply,
-  { err }: CommandContext,
+  context: CommandContext,
 ): string {
-  const { style } = err
+  const { style } = context.err
   const parts = [`${style.safe(name)} (subagent)`, plural(reply.steps, 'step')]
   if (reply.usage.cost !== undefined) parts.push(formatMoney(reply.usage.cost))
-  if (conversationId !== null) parts.push(`skein show ${shortenId(conversationId)}`)
+  if (conversationId !== null) parts.push(`${skeinCommand(context)} show ${shortenId(conversationId)}`)
   return `  ${parts.join(` ${style.symbols.dot} `)}`
 }
 

@@ -2,7 +2,9 @@ import { errorText } from '../../core/error-text.ts'
 import { SkeinError, UnavailableError } from '../../core/errors.ts'
 import type { Trouble } from '../../recorder/recording.ts'
 import { unsavedIn } from '../../recorder/waiting-turns.ts'
+import { homeFolder } from '../../system/home-folder.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 
 /** Tells the user that messages wait for the store: once when that begins, and once when all are stored,
  *  however many turns wait meanwhile. */
@@ -19,14 +21,14 @@ export interface SavingNotes {
   lose(): void
 }
 
-export function createSavingNotes(store: object | null, { env }: Pick<CommandContext, 'env'>): SavingNotes {
+export function createSavingNotes(store: object | null, context: CommandContext): SavingNotes {
   let isSaid = false
   let isLost = false
 
   function begin(error: unknown): string | null {
     if (isSaid) return null
     isSaid = true
-    return `not saved yet: ${reasonText(error, env.HOME)}`
+    return `not saved yet: ${reasonText(error, context)}`
   }
 
   return {
@@ -65,16 +67,17 @@ export function createSavingNotes(store: object | null, { env }: Pick<CommandCon
 }
 
 /** What is wrong with the store, and what helps. The store is retried meanwhile. */
-function reasonText(error: unknown, home: string | undefined): string {
+function reasonText(error: unknown, context: CommandContext): string {
+  const home = homeFolder(context.env)
   const message = errorText(error).replace(/\.$/, '')
-  return `${home ? message.replaceAll(`${home}/`, '~/') : message}. ${nextStep(error)}`
+  return `${home ? message.replaceAll(`${home}/`, '~/') : message}. ${nextStep(error, context)}`
 }
 
-function nextStep(error: unknown): string {
+function nextStep(error: unknown, context: CommandContext): string {
   if (error instanceof UnavailableError && error.pid !== null && error.pid !== process.pid)
     return `It is saved when that process is done. If it hangs: kill ${error.pid}`
   if (!(error instanceof SkeinError)) return 'Skein keeps trying'
   if (error.code === 'storage_full') return 'Free some space, then it is saved'
   if (error.code === 'read_only' && error.hint !== null) return `${error.hint}. Then it is saved`
-  return 'Skein keeps trying. To check the store: skein doctor'
+  return `Skein keeps trying. To check the store: ${skeinCommand(context)} doctor`
 }

@@ -4,32 +4,47 @@ import { isNonEmpty, type NewMessage } from '../../core/message.ts'
 import type { ConversationReader } from '../../core/ports.ts'
 import { prepareMessages } from '../../core/prepare.ts'
 import type { ConversationRecord, RecordMover, StoreRecord } from '../../core/record.ts'
+import { nativeEncoder } from '../../formats/native/encode.ts'
 import type { Unsaved, UnsavedBranch } from '../../recorder/waiting-turns.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 
 type UnsavedReader = Pick<ConversationReader, 'getBranch'> & Pick<RecordMover, 'readRecords'>
 
-/** Records of unsaved messages. */
-export interface UnsavedRecords {
-  readonly records: readonly StoreRecord[]
-  /** True if importing them continues their conversations. */
+/** The text of a native file. */
+export interface UnsavedText {
+  readonly text: string
+  /** True if importing it continues the conversations of the messages. */
   readonly joins: boolean
 }
 
-/** The records that store unsaved messages later. They name the stored message that each branch continues, so
- *  importing them adds to its conversation. A branch that has moved meanwhile gets a sibling. If a store that
- *  cannot be written cannot be read either, they are a conversation of their own. */
-export async function unsavedRecords(unsaved: Unsaved, context: CommandContext): Promise<UnsavedRecords> {
-  const at = context.now()
+/** Unsaved messages in the native format, to store them later. */
+export async function unsavedText(unsaved: Unsaved, context: CommandContext): Promise<UnsavedText> {
+  const encoder = nativeEncoder()
+  const joined = await joiningRecords(unsaved, context)
+  const records = joined ?? (await ownConversation(unsaved.messages, context))
+  const lines = [
+    encoder.header(context.now(), 'skein'),
+    ...records.flatMap(record => [...encoder.record(record)]),
+    encoder.end(),
+  ]
+  return { text: `${lines.join('\n')}\n`, joins: joined !== null }
+}
+
+/** Records that name the stored message that each branch continues, so that importing them adds to its
+ *  conversation. A branch that has moved meanwhile gets a sibling. Null if a store that cannot be written
+ *  cannot be read either. */
+async function joiningRecords(
+  { branches }: Unsaved,
+  context: CommandContext,
+): Promise<readonly StoreRecord[] | null> {
   try {
     const store: UnsavedReader = await context.store()
-    const records: StoreRecord[] = []
-    for (const one of unsaved.branches) records.push(...(await recordsOf(one, store, at)))
-    if (records.length > 0) return { records, joins: true }
+    const records = await Promise.all(branches.map(one => recordsOf(one, store, context.now())))
+    return records.length > 0 ? records.flat() : null
   } catch {
     // The messages matter more than their place.
+    return null
   }
-  return { records: await ownConversation(unsaved.messages, context), joins: false }
 }
 
 async function recordsOf(

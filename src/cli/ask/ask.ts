@@ -20,6 +20,7 @@ import { noteLine } from '../output/print.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import { formatDuration } from '../output/time.ts'
 import { wrapForTerminal } from '../output/wrap.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { newStorePath } from '../store/store-location.ts'
 import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
 import { headerLines } from '../target/header-lines.ts'
@@ -90,7 +91,7 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
   try {
     const printed = await printAnswer(run, context, {
       model: setup.model.id,
-      ...(store ? { readThinking: 'skein show --full' } : {}),
+      ...(store ? { readThinking: `${skeinCommand(context)} show --full` } : {}),
       saving,
       ...(out.isTerminal && !json ? { sink: markdownSink(out) } : {}),
       observe: event => {
@@ -181,7 +182,8 @@ function endLines(
   const { style } = err
   const note = (text: string) => noteLine(text, err)
   if (reply.status === 'interrupted') {
-    const kept = message === null ? '' : `, saved as ${style.id(message)}. Continue: skein -c ${message} "…"`
+    const continued = () => `. Continue: ${skeinCommand(context)} -c ${message} "…"`
+    const kept = message === null ? '' : `, saved as ${style.id(message)}${continued()}`
     return [`${style.note(style.symbols.note)} stopped after ${formatDuration(tookMs)}${kept}`]
   }
   const lines = [
@@ -197,20 +199,24 @@ function endLines(
       err,
     ),
   ]
-  const stopped = stopNote(reply.stop, stepsAfter(message))
+  const stopped = stopNote(reply.stop, stepsAfter(message, context))
   if (stopped !== null) lines.push(note(stopped))
   // Messages that waited were reported while the command waited for them.
   if (!reply.saved && !reply.whenSaved) lines.push(note('not everything could be saved: copy what you need'))
   if (answered.movedAside && reply.branch)
-    lines.push(note(`the branch moved on meanwhile. Yours is kept: skein -c ${reply.branch.name} "…"`))
+    lines.push(
+      note(
+        `the branch moved on meanwhile. Yours is kept: ${skeinCommand(context)} -c ${reply.branch.name} "…"`,
+      ),
+    )
   return lines
 }
 
 /** How to continue after this answer. Without a store, there is nothing to continue. */
-function stepsAfter(message: string | null): NextSteps {
+function stepsAfter(message: string | null, context: CommandContext): NextSteps {
   if (message === null)
     return { rest: 'not kept, so ask again', another: 'Ask it another way, or another model with -m' }
-  const target = `skein -c ${message}`
+  const target = `${skeinCommand(context)} -c ${message}`
   return {
     rest: `${target} "continue"`,
     another: `Ask it another way: ${target} "…", or another model with -m`,
@@ -268,12 +274,12 @@ async function afterFailure({ branch, forked, text }: Heard, around: AnswerConte
   }
   if (context.quiet || !store || head === null) return null
   const [last] = await store.getMessages([head], { blobs: 'preview' })
-  return failedText(last, await uniqueShortId(store, head))
+  return failedText(last, await uniqueShortId(store, head), skeinCommand(context))
 }
 
 /** What a failed turn has stored, and how to continue. */
-function failedText(last: Message | undefined, id: string): string {
+function failedText(last: Message | undefined, id: string, command: string): string {
   return last?.role === 'assistant'
-    ? `the partial answer is saved as ${id}. Continue: skein -c ${id} "continue"`
-    : `your message is saved as ${id}. To ask again: skein chat, then Enter`
+    ? `the partial answer is saved as ${id}. Continue: ${command} -c ${id} "continue"`
+    : `your message is saved as ${id}. To ask again: ${command} chat, then Enter`
 }

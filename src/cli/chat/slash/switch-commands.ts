@@ -7,6 +7,7 @@ import { plural } from '../../output/number.ts'
 import { shortenId } from '../../output/short-id.ts'
 import { formatAge } from '../../output/time.ts'
 import { readBranches } from '../../read/branches.ts'
+import { skeinCommand } from '../../store/skein-command.ts'
 import { type ChosenConversation, chooseConversation, chooseNamed } from '../../target/choose-conversation.ts'
 import { findNamed } from '../../target/find-named.ts'
 import { projectDirectories } from '../../target/scope.ts'
@@ -50,7 +51,9 @@ export const slashClear: SlashCommand = {
       return nextLine
     }
     await store.trash(conversation.id)
-    chat.say(`moved to trash: ${what}. Undo: skein restore ${shortenId(conversation.id)}`)
+    chat.say(
+      `moved to trash: ${what}. Undo: ${skeinCommand(chat.context)} restore ${shortenId(conversation.id)}`,
+    )
     return startNew(chat)
   },
 }
