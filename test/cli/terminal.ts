@@ -14,6 +14,9 @@ export interface Terminal {
   see(text: string | RegExp): Promise<void>
   /** The same, for output after the last `type`. */
   seeNext(text: string | RegExp): Promise<void>
+  /** Waits until the text was shown at some time after the last `type`, even if it is erased by now: a row of
+   *  a spinner may be gone before a busy machine looks. Line breaks and colours do not count. */
+  seePassing(text: RegExp): Promise<void>
   resize(columns: number, rows: number): void
   /** The exit code. */
   readonly ended: Promise<number>
@@ -26,7 +29,7 @@ export interface TerminalOptions {
   readonly rows?: number
   readonly env?: NodeJS.ProcessEnv
   readonly cwd?: string
-  /** How long to wait for something to appear. Default: 10 s. */
+  /** How long to wait for something to appear. Default: 30 s. */
   readonly patienceMs?: number
 }
 
@@ -41,7 +44,7 @@ export function program(
   here: Home,
   file: string,
   args: readonly string[],
-  { columns = 80, rows = 30, env = {}, cwd = here.cwd, patienceMs = 10_000 }: TerminalOptions = {},
+  { columns = 80, rows = 30, env = {}, cwd = here.cwd, patienceMs = 30_000 }: TerminalOptions = {},
 ): Terminal {
   const pty: IPty = spawn(file, [...args], {
     name: 'xterm-256color',
@@ -75,12 +78,15 @@ export function program(
     return rendered(raw.slice(from), shifted)
   }
 
-  async function until(text: string | RegExp, from: () => number): Promise<void> {
-    const deadline = Date.now() + patienceMs
-    const isThere = () => {
+  function until(text: string | RegExp, from: () => number): Promise<void> {
+    return untilIt(text, () => {
       const shown = screen(from())
       return typeof text === 'string' ? shown.includes(text) : text.test(shown)
-    }
+    })
+  }
+
+  async function untilIt(text: string | RegExp, isThere: () => boolean): Promise<void> {
+    const deadline = Date.now() + patienceMs
     while (!isThere()) {
       if (over || Date.now() > deadline) {
         throw new Error(`${over ? 'it ended' : 'it took too long'}, and ${text} is not on:\n${screen()}`)
@@ -100,6 +106,7 @@ export function program(
     },
     see: text => until(text, () => 0),
     seeNext: text => until(text, () => mark),
+    seePassing: text => untilIt(text, () => text.test(raw.slice(mark).replaceAll(moves, ' '))),
     resize(width, height) {
       widths.push({ from: raw.length, columns: width })
       pty.resize(width, height)
@@ -114,6 +121,9 @@ export function program(
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is sent
 const piecesSent = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07|\x1b.|[\r\n\b\x07]|[^\x1b\r\n\b\x07]+/g
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is sent
+const moves = /(?:\x1b\[[0-?]*[ -/]*[@-~]|[\r\n])+/g
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is sent
 const moving = /^\x1b\[(\d*)[\d;?]*([A-Za-z])$/

@@ -11,7 +11,7 @@ describe('a prompt on a terminal', () => {
     await here.skein(['-q', 'my name is Ada'])
     using run = terminal(here, ['/slow 600 Hello there', '-m', 'scripted'])
     // The spinner is shown after a pause.
-    await run.see(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] scripted/)
+    await run.seePassing(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] scripted/)
     expect(await run.ended).toBe(0)
     expect(run.screen()).toMatch(
       /^continuing "my name is Ada" · main · 2 messages\n {2}now: Nice to meet you, Ada\.\n\nHello there\n\nsaved [a-z2-7]{6} · scripted · \d+ in, \d+ out · free\n$/,
