@@ -1,6 +1,7 @@
 import { acpSuite } from './rows/acp.ts'
 import { agentSuite } from './rows/agent.ts'
 import { appendSuite } from './rows/append.ts'
+import { blockSuite } from './rows/block.ts'
 import { bytesSuite } from './rows/bytes.ts'
 import { cliSuite } from './rows/cli.ts'
 import { contextSuite } from './rows/context.ts'
@@ -40,4 +41,5 @@ export const suites: readonly Suite[] = [
   cliSuite,
   startSuite,
   acpSuite,
+  blockSuite,
 ]
