@@ -34,7 +34,7 @@ export function* restoreConversation(id: ConversationId, now: number): Program<R
 }
 
 /** Messages that a purge removes in one transaction, so that other writers do not wait long. */
-const chunk = 2_000
+const chunk = 500
 
 /** Removes a part of a trashed conversation, or its rest. A purge takes several transactions; the
  *  conversation is invisible to readers from the start, because it is in the trash. */

@@ -1,3 +1,4 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
 import { blobHashesIn } from '../../core/body.ts'
 import { CorruptError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
@@ -21,7 +22,8 @@ const pageRows = 512
 
 type Piece = StoreRecord | UnreadableRecord
 
-/** Everything stored of a conversation, page by page. See `RecordMover`. */
+/** Everything stored of a conversation, page by page. The event loop turns after each page. See
+ *  `RecordMover`. */
 export async function* readRecords(engine: Engine, id: ConversationId): AsyncGenerator<Piece> {
   const { outline, lost } = await outlineOf(engine, id)
   if (!outline) throw new NotFoundError('conversation', id)
@@ -72,6 +74,7 @@ async function* readMessages(
   const written = new Set<string>()
   for (let lo = 0; lo < next_seq; lo += pageSeqs) {
     const hi = Math.min(lo + pageSeqs, next_seq) - 1
+    if (lo > 0) await giveWay()
     for (const part of await partsOf(engine, conv, lo, hi)) {
       for await (const piece of readSpan(engine, id, conv, part.lo, part.hi)) {
         if (piece.kind === 'message' && piece.body !== null) {
@@ -196,6 +199,7 @@ async function* readTurns(
       yield* made(id, `turn ${JSON.stringify(turn.key)}`, () => [stored.turnRecord(id, ended)])
     }
     if (rows.length < pageRows) break
+    await giveWay()
     after = rows.at(-1)!.key
   }
   for (const { turn, pieces } of open) {

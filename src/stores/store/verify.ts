@@ -234,7 +234,7 @@ function storeFinding(severity: Severity, what: string): Finding {
 }
 
 /** Milliseconds after which other work in this process gets a turn. */
-const givesWayAfter = 25
+const givesWayAfter = 10
 
 /** Runs a program with each statement in its own query, and throws the engine's errors into it, so that the
  *  program can continue after unreadable data. */
