@@ -58,6 +58,9 @@ export type WriteMode = 'durable' | 'relaxed' | 'removing'
  *  SkeinErrors. */
 export interface Engine {
   readonly source: Source
+  /** Most rows that a statement should look at, because the process does nothing else meanwhile. Null if the
+   *  process does not wait for statements. */
+  readonly rowsPerStatement: number | null
   /** Runs each statement on its own, for programs that need no common snapshot. */
   query<T>(program: () => Program<T>): Promise<T>
   /** Runs all statements on one snapshot. */

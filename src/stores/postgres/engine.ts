@@ -55,6 +55,7 @@ export function postgresEngine(
   return {
     tenant,
     source,
+    rowsPerStatement: null,
     query,
     read,
     write,

@@ -156,15 +156,22 @@ function filterParams(options: ListConversations, limit: number): ListParams {
   return params
 }
 
-export function* listMessages(options: ListMessages): Program<Page<Message>> {
+/** Seqs, both exclusive. */
+export interface SeqSpan {
+  readonly above: number
+  readonly below: number
+}
+
+/** With a span, only the messages in it are looked at, and the cursor is ignored. */
+export function* listMessages(options: ListMessages, span?: SeqSpan): Program<Page<Message>> {
   const { conv } = yield* needConversation(options.conversationId)
   const limit = options.limit ?? 100
   const up = options.order === 'ascending'
   const seq = options.after === undefined ? undefined : (readCursor(options.after, ['seq'])[0] as number)
   const rows = yield* all(up ? 'listMessages' : 'listMessagesDown', {
     conv,
-    above: up ? (seq ?? -1) : -1,
-    below: up ? 2 ** 31 - 1 : (seq ?? 2 ** 31 - 1),
+    above: span?.above ?? (up ? (seq ?? -1) : -1),
+    below: span?.below ?? (up ? 2 ** 31 - 1 : (seq ?? 2 ** 31 - 1)),
     roles: options.roles ?? null,
     label: options.label ?? null,
     limit: limit + 1,

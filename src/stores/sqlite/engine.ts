@@ -16,6 +16,9 @@ import { closedError, groupCommit } from './group-commit.ts'
 import { queries } from './queries/index.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
+/** About 20 ms. */
+const rowsPerStatement = 20_000
+
 /** Writes between two checkpoints. By default SQLite checkpoints inside one of the appends. */
 const writesPerCheckpoint = 50
 
@@ -61,6 +64,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
 
   return {
     source,
+    rowsPerStatement,
     query,
     read,
     write,

@@ -16,7 +16,7 @@ import { readBlob } from '../programs/content.ts'
 import * as conversations from '../programs/conversations.ts'
 import { deleteMessages, eraseMessages } from '../programs/delete.ts'
 import { addEvents, listEvents } from '../programs/events.ts'
-import { countConversations, listConversations, listDirectories, listMessages } from '../programs/list.ts'
+import { countConversations, listConversations, listDirectories } from '../programs/list.ts'
 import { versionOf } from '../programs/lookup.ts'
 import { measure } from '../programs/measure.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
@@ -28,6 +28,7 @@ import * as summaries from '../programs/summaries.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
 import { indexAll } from './index-search.ts'
+import { listInPieces } from './list-messages.ts'
 import { purgeOne, sweepAll } from './maintain.ts'
 import { searchStore } from './search-store.ts'
 
@@ -172,7 +173,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     countConversations: async (filter = {}) => query(() => countConversations(checked.checkFilter(filter))),
     listDirectories: async (options = {}) =>
       query(() => listDirectories(checked.checkDirectoryListing(options))),
-    listMessages: async options => read(() => listMessages(checked.checkMessageListing(options))),
+    listMessages: async options => listInPieces(engine, checked.checkMessageListing(options)),
 
     search: async (text, options = {}) => {
       checked.checkSearch(options)
