@@ -193,6 +193,9 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
         all: z.strictObject({ conversations: count, messages: count, ...totals }),
         days: z.array(z.strictObject({ day: z.string().describe('local day'), ...totals })),
         models: z.array(z.strictObject({ model: z.string(), ...totals })),
+        agents: z
+          .array(z.strictObject({ agent: z.string(), ...totals }))
+          .describe('agents of other programs, which name no model'),
         trashed_conversations: count,
         blobs: z.strictObject({ count, bytes: count }),
         sizes: z

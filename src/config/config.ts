@@ -1,3 +1,4 @@
+import type { ToolResultPolicy } from '../core/conversation.ts'
 import type { ModelOptions } from '../core/model.ts'
 import type { SubagentSettings, ToolSettings } from './tool-settings.ts'
 
@@ -19,6 +20,8 @@ export interface ConversationSettings {
   readonly maxMessages: number | null
   readonly maxAgeMs: number | null
   readonly loadLimit: number | null
+  /** How new conversations store tool results. */
+  readonly toolResults: ToolResultPolicy
 }
 
 /** A program that is started and used over its standard streams. */
@@ -92,6 +95,7 @@ export const conversationDefaults: ConversationSettings = {
   maxMessages: null,
   maxAgeMs: null,
   loadLimit: null,
+  toolResults: 'full',
 }
 
 /** Resolves a name: an alias becomes its `provider/model`, any other name stays as it is. */

@@ -2,7 +2,17 @@ import type { AddressSettings, Config, ConversationSettings, ProgramSettings } f
 import { readModelSettings, readOptions } from './model-settings.ts'
 import type { Section } from './section.ts'
 import { readSubagent, readTools } from './tool-settings.ts'
-import { address, duration, oneOf, onOrOff, orOff, positive, type Reader, text } from './values.ts'
+import {
+  address,
+  duration,
+  oneOf,
+  onOrOff,
+  orOff,
+  positive,
+  type Reader,
+  text,
+  toolResultPolicy,
+} from './values.ts'
 
 /** One setting of the section `conversation`, under the name that the origin documents use. */
 export interface ConversationSetting<K extends keyof ConversationSettings = keyof ConversationSettings> {
@@ -21,6 +31,7 @@ export const conversationSettings: readonly ConversationSetting[] = [
   { field: 'maxMessages', name: 'max_messages', reader: orOff(positive) },
   { field: 'maxAgeMs', name: 'max_age', reader: orOff(duration) },
   { field: 'loadLimit', name: 'load_limit', reader: orOff(positive) },
+  { field: 'toolResults', name: 'tool_results', reader: toolResultPolicy },
 ]
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -93,6 +104,7 @@ export const defaultText: Readonly<Record<keyof ConversationSettings, string>> =
   maxMessages: 'off',
   maxAgeMs: 'off',
   loadLimit: 'off',
+  toolResults: 'full',
 }
 
 function programOf(section: Section): ProgramSettings | undefined {

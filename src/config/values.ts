@@ -1,3 +1,4 @@
+import type { ToolResultPolicy } from '../core/conversation.ts'
 import { parseDuration } from './duration.ts'
 
 /** Parses one value. Returns a problem as an Error whose text follows the value: `is not a number`. */
@@ -49,6 +50,15 @@ export const onOrOff: Reader<boolean> = value => {
 export function oneOf<const T extends string>(...choices: readonly T[]): Reader<T> {
   return value =>
     choices.includes(value as T) ? (value as T) : new Error(`is none of ${choices.join(', ')}`)
+}
+
+/** `full`, `metadata`, or the number of characters to keep of each result. */
+export const toolResultPolicy: Reader<ToolResultPolicy> = value => {
+  if (value === 'full' || value === 'metadata') return value
+  const truncate = positive(value)
+  return truncate instanceof Error
+    ? new Error('is neither full nor metadata nor a number of characters')
+    : { truncate }
 }
 
 /** The URL of a server. */

@@ -54,3 +54,23 @@ it.each([4, 10])(
     expect([count, count + 1, count + 2]).toContain(stored - covered)
   },
 )
+
+it('conversation.tool_results is the policy of new conversations, which set can change', async () => {
+  using here = home()
+  for (const [setting, stored] of [
+    ['metadata', 'metadata'],
+    ['200', 200],
+  ] as const) {
+    writeFileSync(join(here.cwd, 'skein.yaml'), `conversation:\n  tool_results: ${setting}\n`)
+    expect((await here.skein(['-n', 'hello'])).code).toBe(0)
+    const [newest] = JSON.parse((await here.skein(['ls', '--json=tool_results', '-l', '1'])).stdout)
+    expect(newest).toEqual({ tool_results: stored })
+    expect((await here.skein(['config'])).stdout).toMatch(
+      new RegExp(`conversation.tool_results\\s+${setting}`),
+    )
+  }
+  writeFileSync(join(here.cwd, 'skein.yaml'), 'conversation:\n  tool_results: some\n')
+  expect((await here.skein(['-n', 'hello'])).stderr).toContain(
+    'tool_results: "some" is neither full nor metadata nor a number of characters',
+  )
+})

@@ -1,5 +1,6 @@
 import { parseDuration } from '../../config/duration.ts'
-import type { Conversation, ConversationPatch, ToolResultPolicy } from '../../core/conversation.ts'
+import { toolResultPolicy } from '../../config/values.ts'
+import type { Conversation, ConversationPatch } from '../../core/conversation.ts'
 import { type Args, type CommandHandler, textOption, textOptions } from '../command-line/command.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { metadataValue, splitAssignment } from '../command-line/metadata-option.ts'
@@ -90,18 +91,12 @@ function expiryOf(text: string | undefined, now: number): ConversationPatch {
 
 function toolResultsOf(text: string | undefined): ConversationPatch {
   if (text === undefined) return {}
-  const policy = parseToolResults(text)
-  if (policy === null)
+  const policy = toolResultPolicy(text)
+  if (policy instanceof Error)
     throw new UsageError(
       `--tool-results takes full, metadata or a number of characters, not ${JSON.stringify(text)}`,
     )
   return { toolResults: policy }
-}
-
-/** `full`, `metadata`, or a number of characters to keep; null for anything else. */
-function parseToolResults(text: string): ToolResultPolicy | null {
-  if (text === 'full' || text === 'metadata') return text
-  return /^[1-9]\d{0,8}$/.test(text) ? { truncate: Number(text) } : null
 }
 
 function settingsJson({ task, project, expiresAt, ttlMs, metadata, toolResults, tags }: Conversation) {

@@ -133,6 +133,7 @@ export function createModelSetup(
     ofNew: {
       model: model.id,
       promptPolicy: 'stored',
+      toolResults: config.conversation.toolResults,
       ...(system !== null && system !== '' && { prompt: system }),
       ...(choice.from === 'nothing' && { metadata: demoMark }),
     },

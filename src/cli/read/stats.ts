@@ -24,6 +24,8 @@ interface Stats {
   readonly days: ReadonlyMap<string, UsageTotals>
   /** By model, of all time. */
   readonly models: ReadonlyMap<string, UsageTotals>
+  /** By agent of another program (ACP), of all time. Its turns have its name in place of a model. */
+  readonly agents: ReadonlyMap<string, UsageTotals>
   readonly trashed: number
   readonly blobs: Measured['blobs']
   readonly sizes: Measured['sizes']
@@ -46,11 +48,13 @@ async function readStats(store: Meter, context: CommandContext): Promise<Stats> 
   let [recent, all] = [noUsage, noUsage]
   const days = new Map<string, UsageTotals>()
   const models = new Map<string, UsageTotals>()
+  const agents = new Map<string, UsageTotals>()
   const names = modelNames(measured.usage.flatMap(({ model }) => model ?? []))
   for (const sum of measured.usage) {
     all = withSum(all, sum)
-    const model = names.get(sum.model) ?? 'unknown'
-    models.set(model, withSum(models.get(model) ?? noUsage, sum))
+    const name = names.get(sum.model) ?? 'unknown'
+    const users = sum.model !== null && isAgent(name) ? agents : models
+    users.set(name, withSum(users.get(name) ?? noUsage, sum))
     if (sum.quarter === null) continue
     recent = withSum(recent, sum)
     const day = localDay(new Date(sum.quarter * quarterMs))
@@ -63,6 +67,7 @@ async function readStats(store: Meter, context: CommandContext): Promise<Stats> 
     all,
     days: new Map([...days].sort(([a], [b]) => (a < b ? -1 : 1))),
     models,
+    agents,
     trashed: measured.trashed,
     blobs: measured.blobs,
     sizes: [...sizesOf(measured.sizes, context)],
@@ -121,12 +126,26 @@ function tell(context: CommandContext, found: Stats): void {
     totals => (byCost ? formatMoney(costOf(totals)) : `${formatCount(totals.input + totals.output)} tokens`),
     byCost,
   )
-  out.line()
-  const total = [...found.models.values()].reduce((sum, totals) => sum + weight(totals, byCost), 0)
+  shares(context, found.models, '', cells, byCost)
+  shares(context, found.agents, 'agents', cells, byCost)
+}
+
+/** The shares of models or agents, the largest first. */
+function shares(
+  context: CommandContext,
+  users: ReadonlyMap<string, UsageTotals>,
+  heading: string,
+  cells: number,
+  byCost: boolean,
+): void {
+  if (users.size === 0) return
+  const { out } = context
+  out.line(out.style.faint(heading))
+  const total = [...users.values()].reduce((sum, totals) => sum + weight(totals, byCost), 0)
   bars(
     context,
-    [...found.models]
-      .map(([model, totals]) => [style.safe(modelName(model)), totals] as const)
+    [...users]
+      .map(([name, totals]) => [out.style.safe(modelName(name)), totals] as const)
       .toSorted(([, a], [, b]) => weight(b, byCost) - weight(a, byCost))
       .slice(0, 10),
     cells,
@@ -175,7 +194,8 @@ function localDay(date: Date): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
-function jsonOf({ conversations, messages, recent, all, days, models, trashed, blobs, sizes }: Stats) {
+function jsonOf(stats: Stats) {
+  const { conversations, messages, recent, all, days, models, agents, trashed, blobs, sizes } = stats
   const usage = (totals: UsageTotals) => ({
     turns: totals.turns,
     input: totals.input,
@@ -188,6 +208,7 @@ function jsonOf({ conversations, messages, recent, all, days, models, trashed, b
     all: { conversations: conversations.all, messages: messages.all, ...usage(all) },
     days: [...days].map(([day, totals]) => ({ day, ...usage(totals) })),
     models: [...models].map(([model, totals]) => ({ model, ...usage(totals) })),
+    agents: [...agents].map(([agent, totals]) => ({ agent, ...usage(totals) })),
     trashed_conversations: trashed,
     blobs,
     sizes,
@@ -223,13 +244,19 @@ function costOf({ cost, unpriced }: UsageTotals): number | null {
   return cost === 0 && unpriced > 0 ? null : cost
 }
 
+/** A model has a provider in its name, except the built-in one. */
+function isAgent(name: string): boolean {
+  return !name.includes('/') && name !== 'scripted'
+}
+
 /** One name for each model. Version 0.1 stored a completed turn under the provider's own name of the model,
  *  without the provider and perhaps with a date, and a failed one under the name that it was opened with. */
 function modelNames(stored: readonly string[]): ReadonlyMap<string | null, string> {
   const whole = stored.filter(name => name.includes('/'))
   return new Map(
     stored.map(name => {
-      if (name.includes('/') || name === 'scripted') return [name, name]
+      // The name of a model has a version. `gemini` and `claude-code` are agents.
+      if (name.includes('/') || !/\d/.test(name)) return [name, name]
       const undated = name.replace(/-(20\d{6}|20\d\d-\d\d-\d\d)$/, '')
       const opened = whole.find(one => [name, undated].includes(one.slice(one.indexOf('/') + 1)))
       return [name, opened ?? fullModelName(undated)]

@@ -201,7 +201,11 @@ function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>
     const value = conversation[field]
     settings.push([
       `conversation.${name}`,
-      field.endsWith('Ms') ? durationText(value as number | null) : value,
+      field.endsWith('Ms')
+        ? durationText(value as number | null)
+        : typeof value === 'object' && value !== null
+          ? value.truncate
+          : value,
     ])
   }
   for (const [name, { expirationMs }] of Object.entries(channels)) {

@@ -71,6 +71,27 @@ test('stats count messages, usage and cost once, of the last 30 days and in tota
   )
 })
 
+test('stats list agents of other programs apart from models (B16)', async () => {
+  using here = home()
+  await stocked(here, async store => {
+    for (const [i, model] of ['openai/gpt-5.5', 'claude-sonnet-5-5', 'scripted', 'claude-code', 'gemini'].entries()) {
+      const { branch } = await store.create()
+      const turn = { key: '1', step: 0, model, usage: { input: 1_000 * (i + 1), output: 0 } }
+      await store.append(branch, null, [{ role: 'user', content: 'a' }], { turn })
+    }
+  })
+  const { models, agents } = JSON.parse((await here.skein(['stats', '--json'])).stdout)
+  const names = ['anthropic/claude-sonnet-5-5', 'openai/gpt-5.5', 'scripted']
+  expect(models.map(({ model }: { model: string }) => model).sort()).toEqual(names)
+  expect(agents).toMatchObject([
+    { agent: 'claude-code', turns: 1, input: 4_000 },
+    { agent: 'gemini', turns: 1, input: 5_000 },
+  ])
+  using screen = terminal(here, ['stats'])
+  expect(await screen.ended).toBe(0)
+  expect(screen.screen()).toMatch(/\nagents\n *gemini .* 56%\n *claude-code .* 44%/)
+})
+
 test('stats of an empty store are zeros', async () => {
   using here = home()
   expect((await here.skein(['stats'])).stdout).toContain('conversations\t0\t0\n')
