@@ -65,6 +65,7 @@ export type {
   ListDirectories,
   ListedConversation,
   ListMessages,
+  ListPath,
   ListTurns,
   OrderedPageOptions,
   Page,

@@ -12,6 +12,12 @@ export interface PageOptions {
   readonly after?: string
 }
 
+/** A page of a path. */
+export interface ListPath extends PageOptions {
+  /** Begins with the message at this depth; the root has depth 0. Ignored with `after`. Default: 0. */
+  readonly fromDepth?: number
+}
+
 /** A page of a list that can be read from either end. */
 export interface OrderedPageOptions extends PageOptions {
   /** Default: `ascending`, oldest first. */

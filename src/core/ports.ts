@@ -21,6 +21,7 @@ import type {
   ListDirectories,
   ListedConversation,
   ListMessages,
+  ListPath,
   ListTurns,
   OrderedPageOptions,
   Page,
@@ -120,7 +121,7 @@ export interface MessageReader {
   /** Returns messages in the order of the ids. Throws NotFoundError for the first missing one. */
   getMessages(ids: readonly MessageId[], options?: ReadOptions): Promise<readonly Message[]>
   /** The messages from the root to this one. */
-  listPath(id: MessageId, options?: ReadOptions & PageOptions): Promise<Page<Message>>
+  listPath(id: MessageId, options?: ReadOptions & ListPath): Promise<Page<Message>>
   /** The newest part of a path. Takes time in proportion to the tail, not to the history.
    *
    * @example

@@ -12,12 +12,14 @@ import { blockHtml, type CallResult, oneLine } from './page-blocks.ts'
 
 /** A conversation as one page: every branch, readable offline and without scripts. Messages cannot inject
  *  tags, and the page's content security policy would block scripts and requests anyway. */
-export function exportHtml(exported: ExportedConversation): string {
+export async function* exportHtml(exported: ExportedConversation): AsyncGenerator<string> {
   const { conversation, lines, branches } = exported
   const title = escapeHtml(oneLine(conversation.title ?? 'Untitled'))
   const leaving = Map.groupBy(lines.slice(1), line => line.from)
   const summaries = Map.groupBy(exported.summaries, summary => summary.last)
-  const messages = lines.reduce((sum, line) => sum + line.messages.length, 0)
+  const messages = lines.reduce((sum, line) => sum + line.size, 0)
+  const names = new Map<ExportedLine, string>()
+  for (const line of lines) names.set(line, await nameOf(line, exported))
   const facts = [
     plural(messages, 'message'),
     plural(branches.length, 'branch', 'branches'),
@@ -32,7 +34,7 @@ export function exportHtml(exported: ExportedConversation): string {
     "base-uri 'none'",
     "form-action 'none'",
   ]
-  return `<!doctype html>
+  yield `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -47,30 +49,39 @@ export function exportHtml(exported: ExportedConversation): string {
 <header>
 <h1>${title}</h1>
 <p class="facts">${facts.join(' · ')}</p>
-${contents(lines)}
+${lines.length < 2 ? '' : `<nav class="ways">Ways through it: ${lines.map(linkTo).join(' · ')}</nav>`}
 </header>
 <main>
-${lines.map((line, i) => lineHtml(line, i)).join('\n')}
-</main>
+`
+  for (const [i, line] of lines.entries()) yield* lineHtml(line, i)
+  yield `</main>
 <footer>Conversation ${conversation.id}, kept by Skein.</footer>
 </body>
 </html>
 `
 
-  function lineHtml(line: ExportedLine, i: number): string {
+  async function* lineHtml(line: ExportedLine, i: number): AsyncGenerator<string> {
     const heading =
       i === 0
         ? ''
-        : `<h2>${nameOf(line)}</h2><p class="ways">${
+        : `<h2>${names.get(line)}</h2><p class="ways">${
             line.from === null
               ? 'Another beginning'
               : `Leaves from <a href="#m-${line.from}">${line.from.slice(0, 6)}</a>`
-          } · ${plural(line.messages.length, 'message')}</p>`
-    const results = toolResults(line.messages)
-    const articles = line.messages.map(message => messageHtml(message, results))
-    return `<section class="${i === 0 ? 'path' : 'line'}">${heading}
-${articles.filter(article => article !== '').join('\n')}
-</section>`
+          } · ${plural(line.size, 'message')}</p>`
+    yield `<section class="${i === 0 ? 'path' : 'line'}">${heading}\n`
+    for await (const { messages: some, around } of exported.parts(line)) {
+      const results = toolResults(around)
+      for (const message of some) {
+        const article = messageHtml(message, results)
+        if (article !== '') yield `${article}\n`
+      }
+    }
+    yield '</section>\n'
+  }
+
+  function linkTo(line: ExportedLine): string {
+    return `<a href="#m-${line.first}">${names.get(line)}</a>`
   }
 
   function messageHtml(message: Message, results: Results): string {
@@ -88,7 +99,7 @@ ${waysFrom(id)}</article>${summariesAt(id)}`
   function waysFrom(id: MessageId): string {
     const ways = leaving.get(id) ?? []
     if (ways.length === 0) return ''
-    const links = ways.map(line => `${linkTo(line)} (${plural(line.messages.length, 'message')})`)
+    const links = ways.map(line => `${linkTo(line)} (${plural(line.size, 'message')})`)
     return `<p class="ways">From here also: ${links.join(' · ')}</p>\n`
   }
 
@@ -130,18 +141,11 @@ function bodyOf({ erased, content: blocks }: Message, results: Results): string 
     .join('\n')
 }
 
-/** Links to the lines, if there are several. */
-function contents(lines: readonly ExportedLine[]): string {
-  if (lines.length < 2) return ''
-  return `<nav class="ways">Ways through it: ${lines.map(linkTo).join(' · ')}</nav>`
-}
-
-function linkTo(line: ExportedLine): string {
-  return `<a href="#m-${line.messages[0]!.id}">${nameOf(line)}</a>`
-}
-
-function nameOf({ branches, messages }: ExportedLine): string {
-  return escapeHtml(branches.length > 0 ? branches.join(', ') : cut(gistOf(messages[0]!), 60))
+async function nameOf(line: ExportedLine, exported: ExportedConversation): Promise<string> {
+  if (line.branches.length > 0) return escapeHtml(line.branches.join(', '))
+  for await (const { messages } of exported.parts({ ...line, size: 1 }))
+    if (messages[0]) return escapeHtml(cut(gistOf(messages[0]), 60))
+  return escapeHtml(line.first.slice(0, 6))
 }
 
 /** UTC: the readers may be in any time zone. */

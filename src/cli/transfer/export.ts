@@ -9,6 +9,7 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { gistOf, mainArgument, outputText } from '../output/gist.ts'
 import { formatBytes, plural } from '../output/number.ts'
+import type { Style } from '../output/style.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { namedOrNewest } from '../target/newest-here.ts'
@@ -17,7 +18,7 @@ import {
   type ExportedLine,
   readExportedConversation,
 } from './exported-conversation.ts'
-import { writeNewFile } from './new-file.ts'
+import { createNewFile } from './new-file.ts'
 import { slugOf } from './slug.ts'
 
 /** `skein export`: writes a conversation as Markdown or HTML, or conversations in the native format. */
@@ -43,26 +44,30 @@ export const exportCommand: CommandHandler = async (args, context) => {
     if (file === null && context.json) {
       throw new UsageError('--json needs -o <file> here', 'The data: skein show --json')
     }
+    const lines = html || hasOption(args, 'all') ? exported.lines : exported.lines.slice(0, 1)
+    const { parts, images } = countImages(exported)
     const text = html
-      ? (await import('./export-html.ts')).exportHtml(exported)
-      : context.out.style.safe(toMarkdown(exported, hasOption(args, 'all')))
-    if (file === null) context.out.write(text)
-    else writeNewFile(file, text, hasOption(args, 'force'))
-    const path = html || hasOption(args, 'all')
-    const counts = countsOf(path ? exported : { ...exported, lines: exported.lines.slice(0, 1) })
+      ? (await import('./export-html.ts')).exportHtml({ ...exported, parts })
+      : toMarkdown({ ...exported, parts }, lines, context.out.style)
+    const size = await writeText(text, file, hasOption(args, 'force'), context)
+    const counts: Counts = {
+      messages: lines.reduce((sum, line) => sum + line.size, 0) - exported.unreadable,
+      branches: lines.length,
+      images: images(),
+    }
     if (context.json) {
       const format = html ? 'html' : 'markdown'
-      const size = Buffer.byteLength(text)
       context.out.line(
         JSON.stringify({ conversation: resolved.conversation.id, format, file, ...counts, bytes: size }),
       )
     } else if (!context.quiet && file !== null) {
-      receipt(context, file, counts, Buffer.byteLength(text), html)
+      receipt(context, file, counts, size, html)
     }
-    if (exported.unreadable.length > 0 && !context.quiet) {
-      const count = plural(exported.unreadable.length, 'message')
+    const { unreadable } = exported
+    if (unreadable > 0 && !context.quiet) {
+      const count = plural(unreadable, 'message')
       context.err.line(
-        `! ${count} cannot be read and ${exported.unreadable.length === 1 ? 'is' : 'are'} left out. ${skeinCommand(context)} verify names them`,
+        `! ${count} cannot be read and ${unreadable === 1 ? 'is' : 'are'} left out. ${skeinCommand(context)} verify names them`,
       )
     }
     return exitCode.ok
@@ -91,15 +96,44 @@ interface Counts {
   readonly images: number
 }
 
-function countsOf({ lines }: Pick<ExportedConversation, 'lines'>): Counts {
-  const messages = lines.flatMap(line => line.messages)
+/** Reads the parts, and counts their images. */
+function countImages(exported: ExportedConversation): {
+  readonly parts: ExportedConversation['parts']
+  images(): number
+} {
+  let images = 0
   return {
-    messages: messages.length,
-    branches: lines.length,
-    images: messages.flatMap(({ content: blocks }) =>
-      blocks.filter(block => isMedia(block) && block.type === 'image'),
-    ).length,
+    images: () => images,
+    async *parts(line) {
+      for await (const part of exported.parts(line)) {
+        for (const { content } of part.messages)
+          images += content.filter(block => isMedia(block) && block.type === 'image').length
+        yield part
+      }
+    },
   }
+}
+
+/** Writes a text piece by piece, into a new file or to stdout, and returns its bytes. */
+async function writeText(
+  text: AsyncIterable<string>,
+  file: string | null,
+  force: boolean,
+  { out }: CommandContext,
+): Promise<number> {
+  if (file === null) {
+    let bytes = 0
+    for await (const piece of text) {
+      out.write(piece)
+      bytes += Buffer.byteLength(piece)
+      await out.drained()
+    }
+    return bytes
+  }
+  using made = createNewFile(file, force)
+  for await (const piece of text) made.write(piece)
+  made.finish()
+  return made.bytes
 }
 
 function receipt(context: CommandContext, file: string, counts: Counts, size: number, html: boolean): void {
@@ -131,30 +165,34 @@ function fileOf(
     : file
 }
 
-/** A conversation as Markdown: its first line, or all lines one after another. Control characters are
- *  kept. */
-function toMarkdown(exported: ExportedConversation, all: boolean): string {
-  const { conversation, lines } = exported
+/** Lines of a conversation as Markdown, one after another. */
+async function* toMarkdown(
+  exported: ExportedConversation,
+  lines: readonly ExportedLine[],
+  style: Pick<Style, 'safe'>,
+): AsyncGenerator<string> {
+  const { conversation } = exported
   const facts = [
     `Conversation ${conversation.id}`,
     `begun ${conversation.createdAt.toISOString()}`,
     ...(conversation.directory === null ? [] : [conversation.directory]),
   ]
-  const shown = all ? lines : lines.slice(0, 1)
-  const parts = [`# ${oneLine(conversation.title ?? 'Untitled')}`, facts.join(' · ')]
-  for (const [i, line] of shown.entries()) {
-    if (i > 0) parts.push('---', `# ${headingOf(line)}`)
-    for (const message of line.messages) {
-      parts.push(`## ${exported.speaker(message)} (${message.createdAt.toISOString()}, ${message.id})`)
-      parts.push(...partsOf(message))
+  yield style.safe(`# ${oneLine(conversation.title ?? 'Untitled')}\n\n${facts.join(' · ')}\n`)
+  for (const [i, line] of lines.entries()) {
+    let isBegun = i === 0
+    for await (const { messages } of exported.parts(line)) {
+      for (const message of messages) {
+        const heading = isBegun ? [] : ['---', `# ${headingOf(line, message)}`]
+        isBegun = true
+        const author = `## ${exported.speaker(message)} (${message.createdAt.toISOString()}, ${message.id})`
+        yield style.safe(`\n${[...heading, author, ...partsOf(message)].join('\n\n')}\n`)
+      }
     }
   }
-  return `${parts.join('\n\n')}\n`
 }
 
-function headingOf({ from, branches, messages }: ExportedLine): string {
-  const name =
-    branches.length > 0 ? `Branch ${branches.join(', ')}` : oneLine(gistOf(messages[0]!)).slice(0, 80)
+function headingOf({ from, branches }: ExportedLine, first: Message): string {
+  const name = branches.length > 0 ? `Branch ${branches.join(', ')}` : oneLine(gistOf(first)).slice(0, 80)
   return from === null ? name : `${name} (from ${from})`
 }
 

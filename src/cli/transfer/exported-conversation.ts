@@ -1,65 +1,122 @@
 import type { BranchInfo } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
+import { CorruptError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
-import { collectPages } from '../../core/pages.ts'
+import { collectPages, itemsOf } from '../../core/pages.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
+import type { Stretch } from '../../core/runs.ts'
 import type { Summary } from '../../core/summary.ts'
 import { modelName } from '../output/model-name.ts'
 
-/** A stretch from a fork or a root to a leaf. Each message of a conversation is in exactly one. */
+/** A chain of messages from a fork or a root to a leaf. Each message of a conversation is in exactly one. */
 export interface ExportedLine {
-  readonly messages: readonly Message[]
+  readonly first: MessageId
   /** The message it forks from; null for a root. */
   readonly from: MessageId | null
+  /** The number of its messages. */
+  readonly size: number
   /** The branches that end in it. */
   readonly branches: readonly string[]
+  readonly last: MessageId
+  /** The depth of its first message. */
+  readonly depth: number
 }
 
-/** A whole conversation: first the line that would be continued, then the others. */
+/** Consecutive messages of a line. */
+export interface LinePart {
+  readonly messages: readonly Message[]
+  /** The same messages, and some before and after them: a tool's result may be in the next part. */
+  readonly around: readonly Message[]
+}
+
+/** A whole conversation: first the line that would be continued, then the others. Its messages are read in
+ *  parts: they may be larger than the memory. */
 export interface ExportedConversation {
   readonly conversation: Conversation
   readonly lines: readonly ExportedLine[]
   readonly branches: readonly BranchInfo[]
   readonly summaries: readonly Summary[]
-  /** The ids of unreadable messages. */
-  readonly unreadable: readonly string[]
+  /** The messages of a line. Unreadable ones are left out and counted. */
+  parts(line: ExportedLine): AsyncGenerator<LinePart>
+  /** The number of unreadable messages so far. */
+  readonly unreadable: number
   /** `You`, a model or a tool. */
   speaker(message: Message): string
 }
 
-/** Reads a whole conversation. The first line is the path of the requested message or branch. */
+/** The messages of a part. */
+const partSize = 500
+
+/** Reads the structure of a conversation. The first line is the path of the requested message or branch. */
 export async function readExportedConversation(
   store: ConversationReader & MessageReader & Lister,
   { conversation, branch, message }: Resolved,
 ): Promise<ExportedConversation> {
   const { id } = conversation
-  const messages: Message[] = []
-  const unreadable: string[] = []
-  for (let after: string | undefined, more = true; more; ) {
-    const page = await store.listMessages({
-      conversationId: id,
-      order: 'ascending',
-      limit: 500,
-      ...(after !== undefined && { after }),
-    })
-    messages.push(...page.items)
-    unreadable.push(...page.skipped.map(row => row.id))
-    after = page.next ?? undefined
-    more = after !== undefined
-  }
   const branches = await collectPages(page => store.listBranches(id, page))
-  const models = new Map(
-    (await collectPages(page => store.listTurns(id, page))).map(turn => [turn.first, turn.model]),
-  )
+  const ends = [...new Set([...branches.map(({ head }) => head), message].filter(head => head !== null))]
+  const heads = new Map<MessageId, number>()
+  for (const { id: end, seq } of await store.getMessages(ends, { blobs: 'preview' })) heads.set(end, seq)
+  const models = new Map<number, string | null>()
+  for await (const turn of itemsOf(page => store.listTurns(id, page)))
+    if (turn.model !== conversation.model) models.set(turn.first, turn.model)
+  const stretches = await collectPages(page => store.listStretches(id, page))
+  const positions = branches.map(({ name, head }) => ({ name, seq: head === null ? -1 : heads.get(head)! }))
+  const end = message ?? branch.head
+  const split = splitIntoLines(stretches, end === null ? null : { id: end, seq: heads.get(end)! }, positions)
+  const lines: ExportedLine[] = []
+  for (const line of split) lines.push({ ...line, first: line.first ?? (await idAt(line.last, line.depth)) })
+  let unreadable = 0
   return {
     conversation,
     branches,
-    lines: splitIntoLines(messages, message ?? branch.head, branches),
+    lines,
     summaries: await collectPages(page => store.listSummaries(id, page)),
-    unreadable,
+    get unreadable() {
+      return unreadable
+    },
+    async *parts(line) {
+      let [before, messages]: [readonly Message[], readonly Message[] | null] = [[], null]
+      for await (const next of pagesOf(line)) {
+        if (messages !== null) yield { messages, around: [...before, ...messages, ...next] }
+        before = messages ?? []
+        messages = next
+      }
+      if (messages !== null) yield { messages, around: [...before, ...messages] }
+    },
     speaker: said =>
       speakerOf(said, (said.turn === null ? null : models.get(said.turn)) ?? conversation.model),
+  }
+
+  async function idAt(last: MessageId, fromDepth: number): Promise<MessageId> {
+    const [found] = (await store.listPath(last, { fromDepth, limit: 1, blobs: 'preview' })).items
+    return found!.id
+  }
+
+  async function* pagesOf({ last, depth, size }: ExportedLine): AsyncGenerator<readonly Message[]> {
+    for (let done = 0; done < size; done += partSize) {
+      const limit = Math.min(partSize, size - done)
+      yield await readSome(last, depth + done, limit)
+    }
+  }
+
+  /** Reads one by one what cannot be read at once. */
+  async function readSome(last: MessageId, fromDepth: number, limit: number): Promise<readonly Message[]> {
+    try {
+      return (await store.listPath(last, { fromDepth, limit })).items
+    } catch (error) {
+      if (!(error instanceof CorruptError)) throw error
+      if (limit === 1) {
+        unreadable++
+        return []
+      }
+      const half = Math.floor(limit / 2)
+      return [
+        ...(await readSome(last, fromDepth, half)),
+        ...(await readSome(last, fromDepth + half, limit - half)),
+      ]
+    }
   }
 }
 
@@ -76,40 +133,82 @@ function speakerOf({ role }: Message, model: string | null): string {
   }
 }
 
-/** Splits a tree into lines. Messages are in order of seq, so parents precede their children. */
+/** The place of a message in its conversation. */
+interface Position {
+  readonly id: MessageId
+  readonly seq: number
+}
+
+/** A line by its structure. `first` is null if it begins within a stretch, whose messages are not known. */
+export type SplitLine = Omit<ExportedLine, 'first'> & { readonly first: MessageId | null }
+
+/** A stretch, without its first messages if those are in another line. */
+interface Piece {
+  readonly stretch: Stretch
+  readonly skipped: number
+}
+
+/** Splits a tree into lines. The first ends with `head`. Stretches are in order of seq, so parents precede
+ *  their children. */
 export function splitIntoLines(
-  messages: readonly Message[],
-  head: MessageId | null,
-  branches: readonly BranchInfo[],
-): readonly ExportedLine[] {
-  const byId = new Map(messages.map(message => [message.id, message]))
-  const children = Map.groupBy(messages, message => message.parentId)
-  const heads = Map.groupBy(branches, branch => branch.head)
-  const placed = new Set<MessageId>()
-  const lines: ExportedLine[] = []
-  if (head !== null) {
-    const path: Message[] = []
-    for (let at = byId.get(head); at; at = at.parentId === null ? undefined : byId.get(at.parentId))
-      path.push(at)
-    add(path.reverse())
+  stretches: readonly Stretch[],
+  head: Position | null,
+  branches: readonly { readonly name: string; readonly seq: number }[],
+): readonly SplitLine[] {
+  const byLast = new Map(stretches.map(stretch => [stretch.last as string, stretch]))
+  const above = ({ parent }: Stretch) => (parent === null ? undefined : byLast.get(parent))
+  const children = Map.groupBy(stretches, ({ parent }) => parent)
+  const depths = new Map<Stretch, number>()
+  for (const stretch of stretches) {
+    const parent = above(stretch)
+    depths.set(stretch, parent ? depths.get(parent)! + parent.messages : 0)
   }
-  for (const message of messages) {
-    if (placed.has(message.id)) continue
-    const line: Message[] = []
-    for (
-      let at: Message | undefined = message;
-      at;
-      at = children.get(at.id)?.find(child => !placed.has(child.id))
-    ) {
-      line.push(at)
-    }
-    add(line)
+  const placed = new Set<Stretch>()
+  const lines: SplitLine[] = []
+  let rest: Piece | null = null
+  const ending = stretches.find(one => head !== null && one.firstSeq <= head.seq && head.seq <= one.lastSeq)
+  if (head !== null && ending) {
+    const path: Piece[] = []
+    for (let at: Stretch | undefined = ending; at; at = above(at)) path.unshift({ stretch: at, skipped: 0 })
+    for (const { stretch } of path) placed.add(stretch)
+    // The messages between the ends of a stretch have the seqs between.
+    const taken = head.seq - ending.firstSeq + 1
+    add(path, head, taken)
+    if (taken < ending.messages) rest = { stretch: ending, skipped: taken }
+  }
+  for (const stretch of stretches) {
+    if (rest?.stretch === stretch) add(chainFrom(rest), null, 0)
+    else if (!placed.has(stretch)) add(chainFrom({ stretch, skipped: 0 }), null, 0)
   }
   return lines
 
-  function add(line: readonly Message[]): void {
-    for (const { id } of line) placed.add(id)
-    const names = line.flatMap(({ id }) => (heads.get(id) ?? []).map(({ name }) => name))
-    if (line.length > 0) lines.push({ messages: line, from: line[0]!.parentId, branches: names })
+  function chainFrom(first: Piece): readonly Piece[] {
+    const chain = [first]
+    placed.add(first.stretch)
+    for (;;) {
+      const next = children.get(chain.at(-1)!.stretch.last)?.find(child => !placed.has(child))
+      if (!next) return chain
+      placed.add(next)
+      chain.push({ stretch: next, skipped: 0 })
+    }
+  }
+
+  /** `end` is the last message if it is not the last of its stretch, and `taken` its place there. */
+  function add(pieces: readonly Piece[], end: Position | null, taken: number): void {
+    const [{ stretch, skipped }, last] = [pieces[0]!, pieces.at(-1)!.stretch]
+    const whole = pieces.reduce((sum, piece) => sum + piece.stretch.messages - piece.skipped, 0)
+    const isWithin = (seq: number) =>
+      pieces.some(({ stretch: one, skipped: before }) => one.firstSeq + before <= seq && seq <= one.lastSeq)
+    lines.push({
+      first: skipped === 0 ? stretch.first : null,
+      from: skipped === 0 ? stretch.parent : head!.id,
+      size: end === null ? whole : whole - last.messages + taken,
+      branches: branches
+        .filter(({ seq }) => isWithin(seq) && (end === null || seq <= end.seq))
+        .toSorted((a, b) => a.seq - b.seq)
+        .map(({ name }) => name),
+      last: end?.id ?? last.last,
+      depth: depths.get(stretch)! + skipped,
+    })
   }
 }

@@ -10,6 +10,7 @@ import type {
   ListConversations,
   ListDirectories,
   ListMessages,
+  ListPath,
   ListTurns,
   OrderedPageOptions,
   PageOptions,
@@ -181,6 +182,14 @@ const orderedFields = { ...pageFields, order: optional(f.wordFrom('ascending', '
 const page = fields<Omit<PageOptions, 'after'>>(pageFields)
 export function checkPage<T extends PageOptions>(options: T): T {
   page(options)
+  return options
+}
+const pathPage = fields<Omit<ListPath, 'after'>>({
+  ...pageFields,
+  fromDepth: optional(f.numberFrom(0, 2 ** 31 - 1)),
+})
+export function checkPathPage<T extends ListPath>(options: T): T {
+  pathPage(options)
   return options
 }
 export const checkOrderedPage = fields<Omit<OrderedPageOptions, 'after'>>(orderedFields)

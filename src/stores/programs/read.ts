@@ -1,6 +1,6 @@
 import { CorruptError, NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
-import type { Page, PageOptions } from '../../core/listing.ts'
+import type { ListPath, Page } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import type { ReadOptions, Tail, TailBudget } from '../../core/ports.ts'
 import type { SeqRange } from '../../core/runs.ts'
@@ -29,11 +29,11 @@ export function* getMessages(ids: readonly MessageId[], options: ReadOptions): P
 }
 
 /** A page of a path, from the root on. The cursor is the depth of the last message. */
-export function* listPath(id: MessageId, options: ReadOptions & PageOptions): Program<Page<Message>> {
+export function* listPath(id: MessageId, options: ReadOptions & ListPath): Program<Page<Message>> {
   const end = yield* needMessage(id)
   const { conv, conversation_id: conversationId } = end
   const { limit = defaultLimit } = options
-  const from = numberAfter(options, -1) + 1
+  const from = numberAfter(options, (options.fromDepth ?? 0) - 1) + 1
   const isWhole = from === 0 && limit > end.depth
   const rows = isWhole
     ? inOrder<MessageRow | PathRow>(yield* all('path', { conv, seq: end.seq }))

@@ -55,7 +55,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     resolve: async text => read(() => find.resolve(checkName(text, 'id'))),
 
     getMessages: async (ids, options = {}) => read(() => getMessages(checked.checkMessageIds(ids), options)),
-    listPath: async (id, options = {}) => read(() => listPath(messageId(id), checked.checkPage(options))),
+    listPath: async (id, options = {}) => read(() => listPath(messageId(id), checked.checkPathPage(options))),
     tail: async (id, budget, options = {}) =>
       read(() => tail(messageId(id), checked.checkBudget(budget), options)),
     listStretches: async (id, page = {}) =>

@@ -112,6 +112,14 @@ export const pageCases: readonly ContractCase[] = [
         whole,
         `in pages of ${limit}`,
       )
+    for (const fromDepth of [0, 1, 2, 4, 5, 6])
+      for (const limit of [1, 2, 100])
+        assert.deepEqual(
+          await collectPages(page => store.listPath(after.head, { ...page, limit, fromDepth })),
+          whole.slice(fromDepth),
+          `from depth ${fromDepth} in pages of ${limit}`,
+        )
+    await rejects(store.listPath(after.head, { fromDepth: -1 }), 'invalid')
   }),
 
   it('find a turn by its key, without reading the others', async ({ store }) => {

@@ -74,7 +74,13 @@ test('stats count messages, usage and cost once, of the last 30 days and in tota
 test('stats list agents of other programs apart from models (B16)', async () => {
   using here = home()
   await stocked(here, async store => {
-    for (const [i, model] of ['openai/gpt-5.5', 'claude-sonnet-5-5', 'scripted', 'claude-code', 'gemini'].entries()) {
+    for (const [i, model] of [
+      'openai/gpt-5.5',
+      'claude-sonnet-5-5',
+      'scripted',
+      'claude-code',
+      'gemini',
+    ].entries()) {
       const { branch } = await store.create()
       const turn = { key: '1', step: 0, model, usage: { input: 1_000 * (i + 1), output: 0 } }
       await store.append(branch, null, [{ role: 'user', content: 'a' }], { turn })
