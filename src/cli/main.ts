@@ -23,6 +23,7 @@ import { exitCode } from './command-line/exit-code.ts'
 import { parseArgs } from './command-line/parse-args.ts'
 import { UsageError } from './command-line/usage-error.ts'
 import { findCommand, storeCommands } from './find-command.ts'
+import { checkFields, fieldNames } from './output/json-fields.ts'
 import { isTerminalAt, type Output, openOutput } from './output/output.ts'
 import { hintForStore } from './store/skein-command.ts'
 import { findStore, type StoreLocation } from './store/store-location.ts'
@@ -163,10 +164,7 @@ type Fields = { readonly [name: string]: unknown }
  *  output itself. */
 function withFields(output: Output, named: string | undefined): Output {
   if (named === undefined) return output
-  const names = named
-    .split(',')
-    .map(name => name.trim())
-    .filter(name => name !== '')
+  const names = fieldNames(named)
   // Inherits everything but `line` from the output.
   return Object.create(output, {
     line: {
@@ -182,9 +180,6 @@ function picked(value: unknown, names: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map(one => picked(one, names))
   if (typeof value !== 'object' || value === null) return value
   const fields = value as Fields
-  const there = Object.keys(fields).join(', ')
-  if (names.length === 0) throw new UsageError('--json= names no field', `There are ${there}`)
-  const missing = names.find(name => !Object.hasOwn(fields, name))
-  if (missing !== undefined) throw new UsageError(`there is no field ${missing}`, `There are ${there}`)
+  checkFields(names, Object.keys(fields))
   return Object.fromEntries(names.map(name => [name, fields[name]]))
 }

@@ -52,6 +52,9 @@ async function fill(name: string, count: number, times = 1): Promise<void> {
   }
 }
 
+/** A name for the notes, and the words of the command. */
+type CommandRun = readonly [name: string, ...args: string[]]
+
 /** How many messages are read by the commands that print a conversation. */
 const shownMessages = size({ gate: 50_000, full: 1_000_000 })
 
@@ -59,11 +62,14 @@ it('prints a long conversation with as much memory as a short one', { timeout },
   // In both forms the texts alone are larger than the heap.
   await fill('shown.db', shownMessages, size({ gate: 6, full: 1 }))
   note('messages', shownMessages)
-  for (const [name, ...args] of [
+  const commands: readonly CommandRun[] = [
     ['show', 'show'],
     ['show --json', 'show', '--json'],
     ['show --path', 'show', '--path'],
-  ] as const) {
+    ['export', 'export'],
+    ...size<readonly CommandRun[]>({ gate: [], full: [['export --html', 'export', '--html']] }),
+  ]
+  for (const [name, ...args] of commands) {
     const one = await skein('--db', 'small.db', ...args, await onlyId('small.db'))
     const long = await skein('--db', 'shown.db', ...args, await onlyId('shown.db'))
     note(`${name} grows by`, mb(long.peak - one.peak))

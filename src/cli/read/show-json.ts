@@ -1,40 +1,51 @@
 import { type Block, isKnown } from '../../core/block.ts'
 import type { Erasure, Message } from '../../core/message.ts'
-import type { ConversationReader, Lister } from '../../core/ports.ts'
+import { itemsOf } from '../../core/pages.ts'
+import type { ConversationReader, Lister, MessageReader } from '../../core/ports.ts'
+import type { Summary } from '../../core/summary.ts'
 import type { Usage } from '../../core/turn.ts'
 import { cutReason } from '../output/answer-ending.ts'
 import type { JsonMember } from '../output/print.ts'
 import { conversationJson } from './conversation-json.ts'
 import { endingAt, type PathEnding, turnUsageAt } from './path-facts.ts'
-import type { PathPart, ShownPath, ShownSummary } from './shown-path.ts'
+import type { PathPart, ShownPath } from './shown-path.ts'
+
+/** The members of `show --json`, in order. */
+export const showMembers = ['conversation', 'branch', 'path', 'summaries', 'draft'] as const
 
 /** A path as `--json` prints it: the members in order, `path` and `summaries` item by item. Fields are only
  *  added, never removed. */
 export async function* showJson(
-  store: ConversationReader & Lister,
+  store: ConversationReader & Lister & Pick<MessageReader, 'listSummaries'>,
   shown: ShownPath,
   parts: AsyncIterable<PathPart>,
   now: number,
 ): AsyncGenerator<JsonMember> {
   yield { name: 'conversation', value: await conversationJson(store, shown.facts) }
   yield { name: 'branch', value: shown.branch }
-  const summaries: ShownSummary[] = []
+  const ends = new Set<string>()
   yield { name: 'path', items: path() }
-  yield { name: 'summaries', items: summaries.map(summaryJson) }
+  yield { name: 'summaries', items: summaries() }
   yield { name: 'draft', value: shown.draft && { text: shown.draft.text, model: shown.draft.turn.model } }
 
   async function* path() {
     for await (const part of parts) {
       for (const message of part.messages) {
         yield messageJson(message, part, now)
-        const summary = part.summaries.get(message.id)
-        if (summary) summaries.push(summary)
+        if (part.summaries.has(message.id)) ends.add(message.id)
       }
     }
   }
+
+  /** Read again, because all of them may be larger than the memory. */
+  async function* summaries() {
+    const { id } = shown.facts.conversation
+    for await (const summary of itemsOf(page => store.listSummaries(id, page)))
+      if (ends.has(summary.last)) yield summaryJson(summary)
+  }
 }
 
-function summaryJson({ first, last, text, model, tokens, checksum, createdAt }: ShownSummary) {
+function summaryJson({ first, last, text, model, tokens, checksum, createdAt }: Summary) {
   return {
     id: checksum,
     from: first,

@@ -33,8 +33,18 @@ function* partLines(shown: PathPart, look: ShowMarkdownOptions): Generator<strin
   const safe = (text: string) => look.style.safe(text)
   const results = toolResults(shown.around)
   for (const message of shown.messages) {
+    yield* messageLines(message)
+    const summary = shown.summaries.get(message.id)
+    if (summary) {
+      yield* ['', `> summary from ${summary.first} to ${summary.last}`]
+      if (full) yield* ['>', ...quoted(summary.text)]
+    }
+  }
+
+  function* messageLines(message: Message): Generator<string> {
     const blocks = message.content.filter(block => !isFolded(block))
-    if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) continue
+    // Results are shown with their calls.
+    if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) return
     yield ''
     yield `## ${safe(speakerName(message, shown))} (${message.createdAt.toISOString()}, ${message.id})`
     const ending = endingAt(message, shown, look.now)
@@ -47,11 +57,6 @@ function* partLines(shown: PathPart, look: ShowMarkdownOptions): Generator<strin
       wasLine = isLine && !full
     }
     if (ending !== null) yield* ['', `(${endingText({ ...ending, ms: null })})`]
-    const summary = shown.summaries.get(message.id)
-    if (summary) {
-      yield* ['', `> summary from ${summary.first} to ${summary.last}`]
-      if (full) yield* ['>', ...quoted(summary.text)]
-    }
   }
 
   function isFolded(block: Block): boolean {

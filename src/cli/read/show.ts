@@ -6,22 +6,16 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { cut, padEnd, widthOf } from '../output/cut.ts'
 import { gistOf } from '../output/gist.ts'
+import { checkFields, fieldNames } from '../output/json-fields.ts'
 import { formatInteger } from '../output/number.ts'
 import { printPaged } from '../output/pager.ts'
-import {
-  type JsonMember,
-  printJson,
-  printJsonObject,
-  printLines,
-  printNote,
-  tsvField,
-} from '../output/print.ts'
+import { type JsonMember, printJsonObject, printLines, printNote, tsvField } from '../output/print.ts'
 import { shortenId, shortIds, uniqueShortId } from '../output/short-id.ts'
 import { formatTime } from '../output/time.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { namedOrNewest } from '../target/newest-here.ts'
-import { showJson } from './show-json.ts'
+import { showJson, showMembers } from './show-json.ts'
 import { showLines, speakerName } from './show-lines.ts'
 import { showMarkdown } from './show-markdown.ts'
 import { type PathPart, readShownPath, type ShownPath } from './shown-path.ts'
@@ -66,23 +60,27 @@ function allCommand(args: Args, context: CommandContext): string {
   return [`${skeinCommand(context)} show`, ...named, '--all', ...flags].join(' ')
 }
 
-/** `--json=path` selects members, which needs the whole object at once. */
+/** Prints the members one after the other: all, or those that `--json=path,branch` selects. */
 async function printAsJson(
   members: AsyncIterable<JsonMember>,
   args: Args,
   context: CommandContext,
 ): Promise<void> {
-  if (textOption(args, 'json') === undefined) return printJsonObject(context, members)
-  const whole: Record<string, unknown> = {}
-  for await (const member of members)
-    whole[member.name] = 'value' in member ? member.value : await collect(member.items)
-  printJson(context, whole)
+  const named = textOption(args, 'json')
+  return printJsonObject(context, named === undefined ? members : selected(members, fieldNames(named)))
 }
 
-async function collect(items: Iterable<unknown> | AsyncIterable<unknown>): Promise<readonly unknown[]> {
-  const list: unknown[] = []
-  for await (const item of items) list.push(item)
-  return list
+/** The named members. Throws UsageError for an unknown one before anything is printed. */
+async function* selected(
+  members: AsyncIterable<JsonMember>,
+  names: readonly string[],
+): AsyncGenerator<JsonMember> {
+  checkFields(names, showMembers)
+  for await (const member of members) {
+    if (names.includes(member.name)) yield member
+    // The summaries are found while the path is read.
+    else if ('items' in member && names.includes('summaries')) for await (const _ of member.items);
+  }
 }
 
 async function printCode(shown: ShownPath, fromDepth: number, { out, err }: CommandContext): Promise<number> {

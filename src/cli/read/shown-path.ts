@@ -89,15 +89,16 @@ export async function readShownPath(
       if (end === null) return
       const traces = await readTraces(store, id)
       const toolTimes = await readToolTimes(store, id)
-      const summaries = await readSummaries(store, id)
-      const turnsOf = turnReader(store, id, which.newest === undefined ? 'ascending' : 'descending')
+      const order = which.newest === undefined ? 'ascending' : 'descending'
+      const turnsOf = turnReader(store, id, order)
+      const summariesOf = summaryReader(store, id, order)
       for await (const { messages, around } of readMessages(store, end, which)) {
         yield {
           facts,
           messages,
           around,
           turns: await turnsOf(messages),
-          summaries: await summariesOf(store, summaries, around),
+          summaries: await summariesOf(messages),
           siblings: await nameSiblings(store, forks, messages),
           traces,
           toolTimes,
@@ -122,8 +123,7 @@ async function* readMessages(
     if (newest !== undefined || messages.length === wanted) return yield { messages, around: tail }
   }
   let [before, messages]: [readonly Message[], readonly Message[] | null] = [[], null]
-  for await (const page of pagesOf(store, end.id)) {
-    const next = page.filter(({ depth }) => depth >= fromDepth)
+  for await (const next of pagesOf(store, end.id, fromDepth)) {
     if (messages?.length) yield { messages, around: [...before, ...messages, ...next] }
     before = messages ?? []
     messages = next
@@ -134,10 +134,12 @@ async function* readMessages(
 async function* pagesOf(
   store: Pick<MessageReader, 'listPath'>,
   end: MessageId,
+  fromDepth: number,
 ): AsyncGenerator<readonly Message[]> {
   for (let after: string | null | undefined; after !== null; ) {
     const page: Awaited<ReturnType<MessageReader['listPath']>> = await store.listPath(end, {
       limit: partSize,
+      fromDepth,
       ...(after !== undefined && { after }),
     })
     yield page.items
@@ -199,29 +201,36 @@ async function readForks(
   )
 }
 
-async function readSummaries(
-  store: Pick<MessageReader, 'listSummaries'>,
+/** Reads the summaries that end in one part after the other, in the order of their last messages. A summary
+ *  whose end is on the path is on it as a whole. */
+function summaryReader(
+  store: Pick<MessageReader, 'getMessages' | 'listSummaries'>,
   id: ConversationId,
-): Promise<ReadonlyMap<string, Summary>> {
-  const summaries = new Map<string, Summary>()
-  for await (const one of itemsOf(page => store.listSummaries(id, page))) summaries.set(one.last, one)
-  return summaries
-}
-
-/** The summaries that end in a part. A summary whose end is on the path is on it as a whole. */
-async function summariesOf(
-  store: Pick<MessageReader, 'getMessages'>,
-  summaries: ReadonlyMap<string, Summary>,
-  messages: readonly Message[],
-): Promise<ReadonlyMap<string, ShownSummary>> {
-  const shown = new Map<string, ShownSummary>()
-  for (const { id, depth } of messages) {
-    const summary = summaries.get(id)
-    if (!summary) continue
-    const [first] = await store.getMessages([summary.first], { blobs: 'preview' })
-    shown.set(id, { ...summary, covers: depth - first!.depth + 1 })
+  order: 'ascending' | 'descending',
+): (messages: readonly Message[]) => Promise<ReadonlyMap<string, ShownSummary>> {
+  const summaries = itemsOf(page => store.listSummaries(id, { ...page, order }))
+  const known = new Map<string, { readonly summary: Summary; readonly last: Message }>()
+  let reached = order === 'ascending' ? -1 : Number.POSITIVE_INFINITY
+  return async messages => {
+    const [oldest, newest] = [messages[0], messages.at(-1)]
+    if (!oldest || !newest) return new Map()
+    while (order === 'ascending' ? reached < newest.seq : reached > oldest.seq) {
+      const { value: summary, done } = await summaries.next()
+      if (done) break
+      const [last] = await store.getMessages([summary.last], { blobs: 'preview' })
+      reached = last!.seq
+      known.set(summary.last, { summary, last: last! })
+    }
+    const shown = new Map<string, ShownSummary>()
+    for (const message of messages) {
+      const found = known.get(message.id)
+      if (!found) continue
+      const [first] = await store.getMessages([found.summary.first], { blobs: 'preview' })
+      shown.set(message.id, { ...found.summary, covers: message.depth - first!.depth + 1 })
+    }
+    for (const [end, { last }] of known) if (last.seq <= newest.seq) known.delete(end)
+    return shown
   }
-  return shown
 }
 
 async function nameSiblings(

@@ -16,9 +16,16 @@ export interface TreeOptions {
   readonly short: ReadonlyMap<string, string>
 }
 
+/** What a tree shows of a message. A conversation may be larger than the memory, so no content is kept. */
+export interface TreeMessage
+  extends Pick<Message, 'id' | 'parentId' | 'conversationId' | 'seq' | 'role' | 'createdAt' | 'label'> {
+  /** The content in one line. */
+  readonly gist: string
+}
+
 /** The lines of message trees (S3-60 … S3-64): children are indented by 4 spaces, `------` ends a branch, the
  *  most recently active branch is last. */
-export function* treeLines(forest: readonly Tree<Message>[], look: TreeOptions): Generator<string> {
+export function* treeLines(forest: readonly Tree<TreeMessage>[], look: TreeOptions): Generator<string> {
   for (const { tree, depth } of walkForest(byActivity(forest))) {
     yield messageLine(tree.node, depth, look)
     if (tree.children.length === 0) yield endLine(depth, look)
@@ -28,7 +35,7 @@ export function* treeLines(forest: readonly Tree<Message>[], look: TreeOptions):
 /** The same for people: only branches are indented. At a fork, the branch that was active last continues at
  *  the indentation of the fork, and the others are one level deeper. So a conversation without forks has no
  *  indentation, and one with many retries has little. */
-export function* branchLines(forest: readonly Tree<Message>[], look: TreeOptions): Generator<string> {
+export function* branchLines(forest: readonly Tree<TreeMessage>[], look: TreeOptions): Generator<string> {
   // Deeper branches have the same indentation, so that there is room for the text.
   const mostLevels = Math.max(1, Math.floor(look.width / 12))
   const waiting = byActivity(forest)
@@ -44,6 +51,15 @@ export function* branchLines(forest: readonly Tree<Message>[], look: TreeOptions
   }
 }
 
+/** `longest` is the number of characters of the gist to keep. */
+export function treeMessage(message: Message, longest = Number.POSITIVE_INFINITY): TreeMessage {
+  const { id, parentId, conversationId, seq, role, createdAt, label } = message
+  const whole = gistOf(message)
+  // A part of a text would keep the whole in memory.
+  const gist = whole.length > longest ? Buffer.from(whole.slice(0, longest)).toString() : whole
+  return { id, parentId, conversationId, seq, role, createdAt, label, gist }
+}
+
 /** A stretch without a fork, with its first and last message. */
 interface FoldedStretch {
   readonly id: string
@@ -51,14 +67,14 @@ interface FoldedStretch {
   readonly seq: number
   readonly createdAt: Date
   readonly messages: number
-  readonly first: Message
-  readonly last: Message
+  readonly first: TreeMessage
+  readonly last: TreeMessage
 }
 
 /** The stretches as a tree: the parent of each is the stretch that ends with its parent message. */
 export function foldStretches(
   runs: readonly Stretch[],
-  messages: ReadonlyMap<string, Message>,
+  messages: ReadonlyMap<string, TreeMessage>,
 ): readonly FoldedStretch[] {
   return runs.flatMap(run => {
     const first = messages.get(run.first)
@@ -89,14 +105,14 @@ export function* compactLines(forest: readonly Tree<FoldedStretch>[], look: Tree
   }
 }
 
-function messageLine(message: Message, depth: number, { width, style, short }: TreeOptions): string {
+function messageLine(message: TreeMessage, depth: number, { width, style, short }: TreeOptions): string {
   const indent = ' '.repeat(4 * depth)
   const id = short.get(message.id) ?? message.id
   const time = `(${formatTime(message.createdAt)})`
   const role = `[${message.role.toUpperCase()}]`
   const room = width - widthOf(`${indent}${id} ${time} ${role} `)
   // The gist has no tabs and no line breaks.
-  const snippet = cut(style.safe(gistOf(message)), Math.max(shortestSnippet, room), '...')
+  const snippet = cut(style.safe(message.gist), Math.max(shortestSnippet, room), '...')
   const painted = message.role === 'user' ? style.title(role) : role
   return `${indent}${style.id(id)} ${style.faint(time)} ${painted} ${snippet}`
 }

@@ -1,6 +1,5 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
-import type { Message } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { Lister, MessageReader } from '../../core/ports.ts'
 import { buildForest, subtreeOf, type Tree, walkForest } from '../../core/tree.ts'
@@ -9,7 +8,6 @@ import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { collapseSpaces, cut, cutLineMiddle, widthOf } from '../output/cut.ts'
-import { gistOf } from '../output/gist.ts'
 import { plural } from '../output/number.ts'
 import { printPaged } from '../output/pager.ts'
 import { printJson, printLines, printNote } from '../output/print.ts'
@@ -18,7 +16,14 @@ import { tildify } from '../output/tildify.ts'
 import { withStore } from '../store/with-store.ts'
 import { needNamed } from '../target/find-named.ts'
 import { type ConversationScope, conversationScope } from '../target/scope.ts'
-import { branchLines, compactLines, foldStretches, treeLines } from './tree-lines.ts'
+import {
+  branchLines,
+  compactLines,
+  foldStretches,
+  type TreeMessage,
+  treeLines,
+  treeMessage,
+} from './tree-lines.ts'
 
 /** `skein tree`, `skein conversation list`: every message of the conversations in the scope, or of one. */
 export const treeCommand: CommandHandler = (args, context) => {
@@ -156,7 +161,7 @@ async function printTreesJson(
         role: message.role,
         created_at: message.createdAt.toISOString(),
         label: message.label,
-        text: gistOf(message),
+        text: message.gist,
       })
     }
   }
@@ -165,13 +170,13 @@ async function printTreesJson(
 
 interface Forest {
   readonly heading?: string | undefined
-  readonly forest: readonly Tree<Message>[]
+  readonly forest: readonly Tree<TreeMessage>[]
   /** The prefixes are unique within the conversation, so they have the same length in all its trees. */
   readonly short: ReadonlyMap<string, string>
 }
 
 interface Held extends Forest {
-  readonly byRoot: ReadonlyMap<string, Tree<Message>>
+  readonly byRoot: ReadonlyMap<string, Tree<TreeMessage>>
   left: number
 }
 
@@ -192,7 +197,11 @@ async function* forests(
   }
 
   async function hold(id: ConversationId): Promise<Held> {
-    const { messages, unreadable } = await readMessages(store, id)
+    const { messages, unreadable } = await readMessages(
+      store,
+      id,
+      context.json ? Number.POSITIVE_INFINITY : context.out.width,
+    )
     for (const bad of unreadable) printNote(context, `! ${bad} cannot be read`)
     const shown = from === null ? messages : subtreeOf(messages, from)
     const forest = buildForest(shown)
@@ -215,10 +224,10 @@ async function printCompact(
   for (const { id, root } of roots) {
     const runs = await collectPages(page => store.listStretches(id, page))
     const ends = [...new Set(runs.flatMap(({ first, last }) => [first, last]))]
-    const messages = new Map<string, Message>()
+    const messages = new Map<string, TreeMessage>()
     for (let i = 0; i < ends.length; i += 500) {
       const part = await store.getMessages(ends.slice(i, i + 500), { blobs: 'preview' })
-      for (const message of part) messages.set(message.id, message)
+      for (const message of part) messages.set(message.id, treeMessage(message, width))
     }
     const forest = buildForest(foldStretches(runs, messages))
     const shown = root === null ? forest : forest.filter(one => one.node.first.id === root)
@@ -229,12 +238,13 @@ async function printCompact(
 
 const pageSize = 2000
 
-/** All messages of a conversation in stored order. Large ones are shortened. */
+/** All messages of a conversation in stored order, without their content. */
 async function readMessages(
   store: Pick<Lister, 'listMessages'>,
   conversationId: ConversationId,
-): Promise<{ readonly messages: readonly Message[]; readonly unreadable: readonly string[] }> {
-  const messages: Message[] = []
+  longest: number,
+): Promise<{ readonly messages: readonly TreeMessage[]; readonly unreadable: readonly string[] }> {
+  const messages: TreeMessage[] = []
   const unreadable: string[] = []
   for (let after: string | null | undefined; after !== null; ) {
     const page: Awaited<ReturnType<Lister['listMessages']>> = await store.listMessages({
@@ -244,7 +254,7 @@ async function readMessages(
       limit: pageSize,
       ...(after !== undefined && { after }),
     })
-    messages.push(...page.items)
+    for (const message of page.items) messages.push(treeMessage(message, longest))
     unreadable.push(...page.skipped.map(({ id }) => id))
     after = page.next
   }

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import type { MessageId } from '../../../src/core/ids.ts'
+import { summarise } from '../../../src/testing/contract/build.ts'
 import { home } from '../skein.ts'
 import { stocked } from '../stock.ts'
 import { terminal } from '../terminal.ts'
@@ -10,6 +11,7 @@ describe('skein show of a long path', () => {
   const made = stocked(long, async store => {
     const { conversation, branch } = await store.create({ title: 'Long', directory: long.cwd })
     let head: MessageId | null = null
+    const ends: MessageId[] = []
     // Each call is one message before its result, and parts have 500 messages: some pairs are split.
     for (let n = 0; n < 431; n++) {
       const call = {
@@ -35,8 +37,10 @@ describe('skein show of a long path', () => {
         ],
         { turn },
       )
+      ends.push(appended.head)
       head = appended.head
     }
+    await summarise(store, conversation.id, ...[9, 199, 399].map(n => [ends[0]!, ends[n]!] as const))
     return conversation.id
   })
 
@@ -81,6 +85,14 @@ describe('skein show of a long path', () => {
     expect(pretty.raw.replaceAll('\r\n', '\n')).toBe(`${JSON.stringify(json, null, 2)}\n`)
     const branch = await long.skein(['show', id, '--json=branch'])
     expect(JSON.parse(branch.stdout)).toEqual({ branch: 'main' })
+    // Summaries end in the first, the second and the third part.
+    expect(stdout.match(/^> summary from /gm)).toHaveLength(3)
+    const picked = await long.skein(['show', id, '--json=summaries,draft'])
+    expect(json.summaries).toHaveLength(3)
+    expect(JSON.parse(picked.stdout)).toEqual({ summaries: json.summaries, draft: null })
+    const wrong = await long.skein(['show', id, '--json=pth'])
+    expect(wrong).toMatchObject({ code: 2, stdout: '' })
+    expect(wrong.stderr).toContain('there is no field pth')
     const from = await long.skein(['show', id, '--from', json.path[300].id])
     expect(from.stdout.match(/^## You/gm)).toHaveLength(331)
   })

@@ -3,7 +3,7 @@ import { shortIds } from '../../../src/cli/output/short-id.ts'
 import { styleFor } from '../../../src/cli/output/style.ts'
 import { formatTime } from '../../../src/cli/output/time.ts'
 import { newestByRoot } from '../../../src/cli/read/tree.ts'
-import { compactLines, foldStretches, treeLines } from '../../../src/cli/read/tree-lines.ts'
+import { compactLines, foldStretches, treeLines, treeMessage } from '../../../src/cli/read/tree-lines.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
 import { collectPages } from '../../../src/core/pages.ts'
 import { buildForest } from '../../../src/core/tree.ts'
@@ -22,7 +22,9 @@ describe('the lines of a tree', () => {
     const { items } = await store.listMessages({ conversationId: story.storm, order: 'ascending' })
     const short = shortIds(items.map(message => message.id as string))
     const id = (name: keyof Story['said']) => short.get(story.said[name])
-    expect([...treeLines(buildForest(items), { width: 72, style: plain, short })]).toEqual([
+    expect([
+      ...treeLines(buildForest(items.map(one => treeMessage(one))), { width: 72, style: plain, short }),
+    ]).toEqual([
       `${id('why')} (2026-11-15 06:00) [USER] Staging drops every websocket at 02:...`,
       `    ${id('because')} (2026-11-15 06:06) [ASSISTANT] The certificate reload. \`\`\`...`,
       `        ${id('poll')} (2026-11-15 16:00) [USER] Poll instead of push?`,
@@ -52,7 +54,9 @@ describe('the lines of a tree', () => {
     ])
     const { items } = await store.listMessages({ conversationId: conversation.id })
     const look = { width: 80, style: plain, short: new Map() }
-    const lines = [...treeLines(buildForest(items), look)].filter(line => !line.endsWith('------'))
+    const lines = [...treeLines(buildForest(items.map(one => treeMessage(one))), look)].filter(
+      line => !line.endsWith('------'),
+    )
     expect(lines.map(line => line.replace(/.*\] /, ''))).toEqual([
       'old tree',
       'new tree',
@@ -76,7 +80,13 @@ describe('the lines of a tree', () => {
     )
     await store.append(branch, null, said as never)
     const { items } = await store.listMessages({ conversationId: branch.conversationId, limit: 100 })
-    const lines = [...treeLines(buildForest(items), { width: 80, style: plain, short: new Map() })]
+    const lines = [
+      ...treeLines(buildForest(items.map(one => treeMessage(one))), {
+        width: 80,
+        style: plain,
+        short: new Map(),
+      }),
+    ]
     expect(lines).toHaveLength(31)
     expect(lines.at(-2)).toMatch(/^ {116}\S+ \(.*\) \[USER\] No proble\.\.\.$/)
     expect(lines.at(-1)).toBe(`${' '.repeat(116)}------`)
@@ -87,7 +97,7 @@ describe('the lines of a tree', () => {
     const story = await fill(store, '/work', Date.now())
     const runs = await collectPages(page => store.listStretches(story.storm, page))
     const { items } = await store.listMessages({ conversationId: story.storm })
-    const messages = new Map(items.map(message => [message.id as string, message]))
+    const messages = new Map(items.map(message => [message.id as string, treeMessage(message)]))
     const look = { width: 200, style: plain, short: shortIds([...messages.keys()]) }
     const lines = [...compactLines(buildForest(foldStretches(runs, messages)), look)]
     expect(lines.map(line => line.replace(/\S+ \(.*?\) /, ''))).toEqual([
