@@ -20,10 +20,10 @@ import {
   reportError,
 } from './command-line/error-report.ts'
 import { exitCode } from './command-line/exit-code.ts'
+import { checkFields, fieldNames } from './command-line/json-fields.ts'
 import { parseArgs } from './command-line/parse-args.ts'
 import { UsageError } from './command-line/usage-error.ts'
 import { findCommand, storeCommands } from './find-command.ts'
-import { checkFields, fieldNames } from './output/json-fields.ts'
 import { isTerminalAt, type Output, openOutput } from './output/output.ts'
 import { hintForStore } from './store/skein-command.ts'
 import { findStore, type StoreLocation } from './store/store-location.ts'

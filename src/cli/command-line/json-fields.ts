@@ -1,4 +1,4 @@
-import { UsageError } from '../command-line/usage-error.ts'
+import { UsageError } from './usage-error.ts'
 
 /** The names in `--json=id,title`. */
 export function fieldNames(named: string): readonly string[] {
