@@ -1,5 +1,4 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import BetterSqlite3 from 'better-sqlite3'
@@ -24,8 +23,9 @@ const pauseMs = size({ gate: 20, full: 2_500 })
 const timeout = size({ gate: 180_000, full: 900_000 })
 const patienceMs = size({ gate: 60_000, full: 120_000 })
 
-/** Where the recording is written. */
-const recordings = process.env.DAY_RECORDINGS ?? (isFull ? join(tmpdir(), 'skein-day') : null)
+/** Where the recording is written. Not in the temporary folder, which is removed after the run. */
+const kept = join(import.meta.dirname, '../../node_modules/.cache/skein-day')
+const recordings = process.env.DAY_RECORDINGS ?? (isFull ? kept : null)
 
 const lastWords = (request: SeenRequest): string => {
   const text = JSON.stringify(request.messages.at(-1) ?? '')

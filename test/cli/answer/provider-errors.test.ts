@@ -5,7 +5,7 @@ import { storeOf } from '../running.ts'
 import { terminal } from '../terminal.ts'
 
 // Many processes on few cores.
-vi.setConfig({ testTimeout: 60_000 })
+vi.setConfig({ testTimeout: 120_000 })
 
 describe('an error of a provider', () => {
   it.each([

@@ -3,7 +3,7 @@ import { modelHome, models } from '../real-model.ts'
 import { terminal } from '../terminal.ts'
 
 // Many processes on few cores.
-vi.setConfig({ testTimeout: 60_000 })
+vi.setConfig({ testTimeout: 120_000 })
 
 const thought = 'The lock file pins an old version.'
 

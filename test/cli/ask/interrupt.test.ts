@@ -7,7 +7,8 @@ import { home } from '../skein.ts'
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })
 
-const slow = '/slow 100 one two three four five six seven eight nine ten and so on for very long indeed'
+// Long enough for a busy machine to interrupt it.
+const slow = `/slow 100 one two three four five six seven eight nine ten ${'and so on '.repeat(100)}`
 
 describe('an interrupted answer', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)(

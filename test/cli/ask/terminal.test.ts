@@ -37,7 +37,7 @@ describe('a prompt on a terminal', () => {
 
   it('stops at Ctrl+C and stores the partial answer', async () => {
     using here = home()
-    using run = terminal(here, ['/slow 200 one two three four five six seven eight nine ten'])
+    using run = terminal(here, [`/slow 200 one two three ${'and so on '.repeat(50)}`])
     await run.see('one two')
     run.type('\x03')
     expect(await run.ended).toBe(130)

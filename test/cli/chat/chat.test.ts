@@ -60,7 +60,7 @@ describe('chat on a terminal', () => {
     using here = home()
     using chat = terminal(here, ['chat'])
     await chat.see('› ')
-    chat.type('/slow 300 one two three four five six seven eight nine ten\r')
+    chat.type('/slow 300 one two 3 4 5 6 7 8 9 a b c d e f g h i j k l m n o p q r s t u ten\r')
     await chat.seeNext(/ten\n+one two/)
     chat.type('\x03')
     await chat.seeNext(

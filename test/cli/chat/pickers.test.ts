@@ -183,7 +183,7 @@ describe('two chats on one store', () => {
     using here = home()
     using chat = terminal(here, ['chat'])
     await chat.see(prompt)
-    chat.type('/slow 500 one two three four five six seven eight nine ten\r')
+    chat.type('/slow 500 one two three 4 5 6 7 8 9 a b c d e f g h i j k l m n o p q r ten\r')
     await chat.seeNext(/ten\n+one two three/)
     chat.kill('SIGKILL')
     await chat.ended

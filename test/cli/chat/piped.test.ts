@@ -1,9 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { slashCommands } from '../../../src/cli/chat/slash/index.ts'
 import { modelHome, models } from '../real-model.ts'
 import { home } from '../skein.ts'
+
+// Many processes on few cores.
+vi.setConfig({ testTimeout: 120_000 })
 
 describe('chat in a pipe', () => {
   it('reads lines, prints answers, and ends with the input', async () => {
