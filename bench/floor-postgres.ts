@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Client } from 'pg'
+import { Client, type Pool } from 'pg'
 import type { WorkTurn } from './workload.ts'
 
 /** Hand-written SQL for one application on PostgreSQL: a turn in one prepared statement. */
@@ -37,11 +37,17 @@ SELECT base FROM c`
 const load = `
   SELECT id, seq, parent, role, at, tokens, turn, blocks FROM messages WHERE conversation = $1 ORDER BY seq`
 
+/** The newest messages in one statement. */
+const tail = `
+  SELECT id, seq, parent, role, at, tokens, turn, blocks FROM messages
+  WHERE conversation = $1 ORDER BY seq DESC LIMIT $2`
+
 export interface PostgresContender {
   create(id: string, title: string): Promise<void>
   head(id: string): Promise<string | null>
   append(id: string, head: string | null, turn: WorkTurn): Promise<string>
   load(id: string, head: string): Promise<number>
+  tail(id: string, head: string, messages: number): Promise<number>
   close(): Promise<void>
 }
 
@@ -52,9 +58,11 @@ export async function makeFloorTables(url: string): Promise<void> {
   await client.end()
 }
 
-export async function openPostgresFloor(url: string): Promise<PostgresContender> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
+/** On a connection of its own, or on a pool of the caller. */
+export async function openPostgresFloor(place: string | Pool): Promise<PostgresContender> {
+  const own = typeof place === 'string' ? new Client({ connectionString: place }) : null
+  await own?.connect()
+  const client = own ?? (place as Pool)
   return {
     async create(id, title) {
       await client.query('INSERT INTO conversations VALUES ($1, $2, NULL, 0, 0, 0, $3, $3)', [
@@ -91,7 +99,11 @@ export async function openPostgresFloor(url: string): Promise<PostgresContender>
       const { rows } = await client.query({ name: 'load', text: load, values: [id] })
       return rows.map(messageOf).length
     },
-    close: () => client.end(),
+    async tail(id, _, messages) {
+      const { rows } = await client.query({ name: 'tail', text: tail, values: [id, messages] })
+      return rows.reverse().map(messageOf).length
+    },
+    close: async () => own?.end(),
   }
 }
 

@@ -3,6 +3,7 @@ import { agentSuite } from './rows/agent.ts'
 import { appendSuite } from './rows/append.ts'
 import { blockSuite } from './rows/block.ts'
 import { bytesSuite } from './rows/bytes.ts'
+import { callersSuite } from './rows/callers.ts'
 import { cliSuite } from './rows/cli.ts'
 import { contextSuite } from './rows/context.ts'
 import { fitSuite } from './rows/fit.ts'
@@ -31,6 +32,7 @@ export const suites: readonly Suite[] = [
   searchSuite,
   writersSuite,
   postgresSuite,
+  callersSuite,
   peersSuite,
   growthSuite,
   partsSuite,

@@ -46,6 +46,7 @@ async function openOurs(url: string): Promise<PostgresContender> {
       return (await store.append(main(id), head as MessageId | null, messages, { turn })).head
     },
     load: async (_, head) => (await pathOf(store, head as MessageId)).length,
+    tail: async (_, head, messages) => (await store.tail(head as MessageId, { messages })).messages.length,
     close: () => store.close(),
   }
 }

@@ -34,7 +34,7 @@ const turn = {
   ...{ usage: '{}', holder: '[]', lease_until: now, ended_at: null },
 }
 const range = { conv, first_seq: 0, last_seq: 9 }
-const page = { conv, above: -1, below: 9, roles: ['user'], label: null, limit: 10, offset: 0 }
+const page = { id, above: -1, below: 9, roles: ['user'], label: null, limit: 10, offset: 0 }
 const list = {
   ...{ filters: listFilters, channel: 'c', directory: '/d', project: 'p', task: 't', kind: 'main' },
   ...{
@@ -69,6 +69,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   clearMetadata: { conv },
   putMetadata: { conv, key: 'k', value: '1' },
   conversationByKey: { key: 'k' },
+  foundByKey: { key: 'k' },
   lockTask: { task: 't', project: 'p' },
   conversationByTask: { task: 't', project: 'p', now },
   conversationByLink: { agent: 'a', foreign_id: 'f' },
@@ -77,6 +78,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   countConversations: list,
   listDirectories: { ...list, from_directory: '/', after_directory: '/c' },
   branch: { conv, name },
+  branchOf: { id, name },
   branches: { conv },
   listBranches: { conv, created_at: 0, not_main: 0, name: '', limit: 10 },
   insertBranch: { conv, name, ...head, key: 'k', title: null, now },
@@ -123,8 +125,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   locate: { id: message },
   placesAt: { conv, seqs: [0, 1] },
   messagesByIds: { ids: [message] },
-  path: { conv, seq: 0 },
-  tail: { conv, seq: 0, tokens: 2 ** 53 - 1, messages: 2 ** 53 - 1 },
+  path: { id: message, from: 0, to: 9 },
+  tail: { id: message, tokens: 2 ** 53 - 1, messages: 2 ** 31 - 1 },
   pathRuns: { conv, seq: 0 },
   messagesBetween: { ...span, limit: 10 },
   idsBetween: span,

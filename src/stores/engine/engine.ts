@@ -63,8 +63,9 @@ export interface Engine {
   readonly rowsPerStatement: number | null
   /** Runs each statement on its own, for programs that need no common snapshot. */
   query<T>(program: () => Program<T>): Promise<T>
-  /** Runs all statements on one snapshot. */
-  read<T>(program: () => Program<T>): Promise<T>
+  /** Runs all statements on one snapshot. If one is expected, it is sent without a transaction, and a program
+   *  that needs more begins again in one. */
+  read<T>(program: () => Program<T>, expected?: 'one' | 'many'): Promise<T>
   /** Runs all statements in one transaction. `relaxed` does not wait for the disk. `removing` also overwrites
    *  the bytes of deleted rows, if the engine can. */
   write<T>(program: () => Program<T>, mode?: WriteMode): Promise<T>

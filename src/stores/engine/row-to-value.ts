@@ -6,7 +6,7 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Erasure, Message } from '../../core/message.ts'
 import type { Summary } from '../../core/summary.ts'
 import type { Turn, Usage } from '../../core/turn.ts'
-import type { BranchRow, LinkRow, PathRow, ShownRow, SummaryRow, TurnRow } from './rows.ts'
+import type { BranchRow, LinkRow, ListedRow, PathRow, ShownRow, SummaryRow, TurnRow } from './rows.ts'
 
 /** Converts rows to values. This happens nowhere else. */
 
@@ -69,6 +69,21 @@ export function branchFromRow(conversationId: ConversationId, row: ShownBranch):
     createdAt: new Date(row.created_at),
     updatedAt: new Date(row.updated_at),
   }
+}
+
+/** The branch of a row that also has its conversation. Throws if the branch is missing. */
+export function listedBranch(row: ListedRow, name: string): Branch {
+  const { branch_created_at: created_at, branch_updated_at: updated_at } = row
+  if (created_at === null || updated_at === null) throw new Error(`branch ${name} is missing`)
+  return branchFromRow(row.id as ConversationId, {
+    name,
+    head_id: row.branch_head_id,
+    key: row.branch_key,
+    former_key: row.branch_former_key,
+    title: row.branch_title,
+    created_at,
+    updated_at,
+  })
 }
 
 /** The facts about a message that are not in its own row. */

@@ -91,6 +91,9 @@ export interface BranchRow {
   readonly updated_at: number
 }
 
+/** A branch, or nulls if there is none. */
+export type MaybeBranchRow = { readonly [Column in keyof BranchRow]: BranchRow[Column] | null }
+
 /** The head of a branch, as written. */
 export type HeadFields = Pick<
   BranchRow,
@@ -130,6 +133,19 @@ export interface MessageRow extends PathRow {
   readonly parent_seq: number
   readonly depth: number
   readonly path_tokens: number
+}
+
+/** A message of a path that was found by the id of its end. */
+export interface ChainRow extends MessageRow {
+  /** Only in the newest row, for all of them. */
+  readonly conversation_id: string | null
+  /** Only in the newest row: the depth of the end of the path. */
+  readonly end_depth: number | null
+}
+
+/** A conversation with one of its branches, found by a key. */
+export interface KeyedRow extends ListedRow {
+  readonly branch_name: string
 }
 
 /** The columns of a message without its content. */

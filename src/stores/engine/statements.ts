@@ -2,18 +2,19 @@ import type { ListFilter, ListParams } from './list-params.ts'
 import type {
   AppendRow,
   BranchRow,
+  ChainRow,
   Conv,
   ConversationFields,
   ConversationRow,
   HeadFields,
+  KeyedRow,
   LinkRow,
   ListedRow,
   LocatedRow,
   LockRow,
   LooseMessageRow,
+  MaybeBranchRow,
   MessageFields,
-  MessageRow,
-  PathRow,
   PositionRow,
   SummaryRow,
   TurnRow,
@@ -89,6 +90,7 @@ export interface Statements extends RecordStatements, SearchStatements, VerifySt
   clearMetadata: [InConv, never]
   putMetadata: [InConv & { key: string; value: string }, never]
   conversationByKey: [{ key: string }, { id: string; name: string; expires_at: number | null }]
+  foundByKey: [{ key: string }, KeyedRow]
   /** Makes other callers with the same task wait until the end of the transaction. */
   lockTask: [{ task: string; project: string | null }, never]
   conversationByTask: [{ task: string; project: string | null; now: number }, { id: string }]
@@ -102,6 +104,8 @@ export interface Statements extends RecordStatements, SearchStatements, VerifySt
 
   // Branches
   branch: [OnBranch, BranchRow]
+  /** A branch of a conversation; all columns are null if only the conversation exists. */
+  branchOf: [{ id: string; name: string }, MaybeBranchRow]
   branches: [InConv, BranchRow]
   /** The branches after one of them: by creation, `main` before others of the same time, then by name. */
   listBranches: [InConv & { created_at: number; not_main: number; name: string; limit: number }, BranchRow]
@@ -161,16 +165,18 @@ export interface Statements extends RecordStatements, SearchStatements, VerifySt
   locate: [{ id: string }, LocatedRow]
   placesAt: [InConv & { seqs: readonly number[] }, PositionRow & { id: string }]
   messagesByIds: [{ ids: readonly string[] }, LooseMessageRow]
-  /** In any order. At most from the root to the message. */
-  path: [InConv & { seq: number }, PathRow]
-  /** The newest messages of a path within `tokens` and `messages`, in any order. May return a few more. */
-  tail: [AtSeq & { tokens: number; messages: number }, MessageRow]
+  /** The messages of the path to `id` at these depths, in any order. */
+  path: [{ id: string; from: number; to: number }, ChainRow]
+  /** The newest messages of the path to `id` within `tokens` and `messages`, in any order, and without its
+   *  body the message before them. */
+  tail: [{ id: string; tokens: number; messages: number }, ChainRow]
   /** The runs of a path, newest first. */
   pathRuns: [AtSeq, { lo: number; hi: number }]
   messagesBetween: [SeqSpan & { limit: number }, LooseMessageRow]
   idsBetween: [SeqSpan, { seq: number; id: string }]
   listMessages: [
-    InConv & {
+    {
+      id: string
       /** Exclusive bounds. */
       above: number
       below: number

@@ -73,8 +73,10 @@ export function postgresEngine(
     return withConnection(pool, async link => drive(program(), link, [], { mayWait: false })).catch(rethrow)
   }
 
-  async function read<T>(program: () => Program<T>): Promise<T> {
+  async function read<T>(program: () => Program<T>, expected: 'one' | 'many' = 'many'): Promise<T> {
     return withConnection(pool, async link => {
+      const early = expected === 'one' ? await driveOne(program(), link) : null
+      if (early) return early.value
       const waiting = [beginReading]
       try {
         return await drive(program(), link, waiting, { mayWait: false })
@@ -157,6 +159,23 @@ export function postgresEngine(
     return withConnection(pool, link => finish(link, statements))
   }
 
+  /** Runs a program of one statement, without a transaction: a statement has its own snapshot. Null if the
+   *  program needs another one. */
+  async function driveOne<T>(program: Program<T>, link: PooledConnection): Promise<{ value: T } | null> {
+    let step = program.next()
+    if (!step.done) step = program.next(await perform(step.value, link, []))
+    return step.done ? { value: step.value } : null
+  }
+
+  async function perform(
+    call: StatementCall,
+    link: PooledConnection,
+    before: readonly BoundStatement[],
+  ): Promise<StatementResult> {
+    const { rows, changes } = (await link.run([...before, ...statementsOf(call)])).at(-1)!
+    return { rows: call.name === 'blobs' ? joinPieces(rows) : rows, changes }
+  }
+
   async function drive<T>(
     program: Program<T>,
     link: PooledConnection,
@@ -165,15 +184,12 @@ export function postgresEngine(
   ): Promise<T> {
     let step = program.next()
     while (!step.done) {
-      const { name, wants } = step.value
-      waiting.push(...statementsOf(step.value))
-      if (mayWait && wants === 'nothing' && waiting.length < mostWaiting) {
+      if (mayWait && step.value.wants === 'nothing' && waiting.length < mostWaiting) {
+        waiting.push(...statementsOf(step.value))
         step = program.next(unseen)
         continue
       }
-      const results = await link.run(waiting.splice(0))
-      const { rows, changes } = results.at(-1)!
-      step = program.next({ rows: name === 'blobs' ? joinPieces(rows) : rows, changes })
+      step = program.next(await perform(step.value, link, waiting.splice(0)))
     }
     return step.value
   }

@@ -1,5 +1,12 @@
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
-import { BusyError, ConflictError, checkNotOwned, InvalidError, KeyReusedError } from '../../core/errors.ts'
+import {
+  BusyError,
+  ConflictError,
+  checkNotOwned,
+  InvalidError,
+  KeyReusedError,
+  NotFoundError,
+} from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Page, PageOptions } from '../../core/listing.ts'
 import { commonSeq } from '../../core/runs.ts'
@@ -12,9 +19,11 @@ import { beforeRoots, headFields } from './insert-message.ts'
 import { freeKey, takeKey } from './keys.ts'
 import { lockBranch, lockLiving, needBranch, needConversation, needMessageIn } from './lookup.ts'
 
-export function* getBranch(ref: BranchRef): Program<Branch> {
-  const { conv } = yield* needConversation(ref.conversationId)
-  return branchFromRow(ref.conversationId, yield* needBranch(conv, ref.name))
+export function* getBranch({ conversationId, name }: BranchRef): Program<Branch> {
+  const row = yield* first('branchOf', { id: conversationId, name })
+  if (!row) throw new NotFoundError('conversation', conversationId)
+  if (row.name === null) throw new NotFoundError('branch', name)
+  return branchFromRow(conversationId, row as BranchRow)
 }
 
 export function* listBranches(id: ConversationId, page: PageOptions): Program<Page<BranchInfo>> {

@@ -1,3 +1,4 @@
+import { conversationId } from '../../core/ids.ts'
 import type {
   ConversationFilter,
   ListConversations,
@@ -11,11 +12,11 @@ import type { Message } from '../../core/message.ts'
 import { fold } from '../../core/search/fold.ts'
 import { all, first, type Program } from '../engine/engine.ts'
 import type { ListFilter, ListParams } from '../engine/list-params.ts'
-import { branchFromRow, conversationFromRow } from '../engine/row-to-value.ts'
+import { conversationFromRow, listedBranch } from '../engine/row-to-value.ts'
 import type { ListedRow, LooseMessageRow } from '../engine/rows.ts'
 import { readLoose } from './content.ts'
 import { defaultLimit, pageOf, readCursor, writeCursor } from './cursor.ts'
-import { needConversation } from './lookup.ts'
+import { versionOf } from './lookup.ts'
 
 export function* listConversations(options: ListConversations): Program<Page<ListedConversation>> {
   const limit = options.limit ?? 20
@@ -66,19 +67,7 @@ export function* listDirectories(options: ListDirectories): Program<Page<string>
 }
 
 function listedOf(row: ListedRow): ListedConversation {
-  const { branch_created_at: created_at, branch_updated_at: updated_at } = row
-  if (created_at === null || updated_at === null) throw new Error(`branch ${row.active_branch} is missing`)
-  const branch = {
-    name: row.active_branch,
-    head_id: row.branch_head_id,
-    key: row.branch_key,
-    former_key: row.branch_former_key,
-    title: row.branch_title,
-    created_at,
-    updated_at,
-  }
-  const conversation = conversationFromRow(row)
-  return { ...conversation, branch: branchFromRow(conversation.id, branch) }
+  return { ...conversationFromRow(row), branch: listedBranch(row, row.active_branch) }
 }
 
 /** Above every text with the prefix: U+10FFFF does not occur in keys and labels in practice, and both engines
@@ -164,12 +153,12 @@ export interface SeqSpan {
 
 /** With a span, only the messages in it are looked at, and the cursor is ignored. */
 export function* listMessages(options: ListMessages, span?: SeqSpan): Program<Page<Message>> {
-  const { conv } = yield* needConversation(options.conversationId)
+  const id = options.conversationId
   const limit = options.limit ?? 100
   const up = options.order === 'ascending'
   const seq = options.after === undefined ? undefined : (readCursor(options.after, ['seq'])[0] as number)
   const rows = yield* all(up ? 'listMessages' : 'listMessagesDown', {
-    conv,
+    id,
     above: span?.above ?? (up ? (seq ?? -1) : -1),
     below: span?.below ?? (up ? 2 ** 31 - 1 : (seq ?? 2 ** 31 - 1)),
     roles: options.roles ?? null,
@@ -177,6 +166,7 @@ export function* listMessages(options: ListMessages, span?: SeqSpan): Program<Pa
     limit: limit + 1,
     offset: options.offset ?? 0,
   })
+  if (rows.length === 0) yield* versionOf(conversationId(id))
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const next = rows.length > limit && last ? writeCursor([last.seq]) : null

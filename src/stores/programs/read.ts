@@ -3,7 +3,6 @@ import type { MessageId } from '../../core/ids.ts'
 import type { ListPath, Page } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import type { ReadOptions, Tail, TailBudget } from '../../core/ports.ts'
-import type { SeqRange } from '../../core/runs.ts'
 import { all, type Program } from '../engine/engine.ts'
 import type { Conv, LocatedRow, MessageRow, PathRow } from '../engine/rows.ts'
 import { readChain, readLoose } from './content.ts'
@@ -30,81 +29,82 @@ export function* getMessages(ids: readonly MessageId[], options: ReadOptions): P
 
 /** A page of a path, from the root on. The cursor is the depth of the last message. */
 export function* listPath(id: MessageId, options: ReadOptions & ListPath): Program<Page<Message>> {
-  const end = yield* needMessage(id)
-  const { conv, conversation_id: conversationId } = end
   const { limit = defaultLimit } = options
   const from = numberAfter(options, (options.fromDepth ?? 0) - 1) + 1
-  const isWhole = from === 0 && limit > end.depth
-  const rows = isWhole
-    ? inOrder<MessageRow | PathRow>(yield* all('path', { conv, seq: end.seq }))
-    : yield* pathBetween(end, from, limit)
-  const [oldest] = rows
-  const isCutOff = !isWhole && oldest !== undefined && from > 0
-  const start = isCutOff ? yield* startAt(end, oldest as MessageRow) : { conversationId, ...root }
+  // With the message before the page, whose id is the first one's parent.
+  const found = inOrder(
+    yield* all('path', { id, from: Math.max(0, from - 1), to: Math.min(deepest, from + limit - 1) }),
+  )
+  const newest = found.at(-1)
+  if (!newest) {
+    yield* needMessage(id)
+    return { items: [], next: null, skipped: [] }
+  }
+  const rows = from === 0 ? found : found.slice(1)
+  const end = newest.end_depth!
+  if (from > 0 && found.length !== Math.min(end - from + 1, limit) + 1)
+    throw new CorruptError(`the path of message ${id} has no depth ${from - 1}`)
+  const start = { conversationId: newest.conversation_id!, ...(from === 0 ? root : after(found[0]!)) }
   const messages = yield* readChain(rows, start, options.blobs ?? 'whole')
   const last = from + rows.length - 1
-  const next = last < end.depth && rows.length > 0 ? writeCursor([last]) : null
-  return { items: yield* withoutOpen(conv, messages, options), next, skipped: [] }
+  const next = last < end && rows.length > 0 ? writeCursor([last]) : null
+  return { items: yield* withoutOpen(id, messages, options), next, skipped: [] }
 }
 
 const root = { parentId: null, depth: 0, tokens: 0 }
 
-/** The messages of a path at these depths. */
-function* pathBetween(end: LocatedRow, from: number, limit: number): Program<readonly MessageRow[]> {
-  if (from > end.depth) return []
-  const to = Math.min(end.depth, from + limit - 1)
-  const last = to === end.depth ? end.seq : seqAtDepth(yield* pathRuns(end), to)
-  return inOrder(
-    yield* all('tail', { conv: end.conv, seq: last, tokens: unlimited, messages: to - from + 1 }),
-  )
+/** What a chain follows that begins after this message. */
+function after({ id, depth, path_tokens }: MessageRow) {
+  return { parentId: id, depth: depth + 1, tokens: path_tokens }
 }
 
-function* pathRuns({ conv, seq }: LocatedRow): Program<readonly SeqRange[]> {
-  return yield* all('pathRuns', { conv, seq })
-}
-
-/** The seq of the message at a depth of a path. Each step of a run is one deeper. */
-function seqAtDepth(runs: readonly SeqRange[], depth: number): number {
-  let above = depth
-  for (const { lo, hi } of [...runs].sort((a, b) => a.lo - b.lo)) {
-    if (above <= hi - lo) return lo + above
-    above -= hi - lo + 1
-  }
-  throw new CorruptError(`the path ends before depth ${depth}`)
-}
-
-/** What the chain that begins at this message follows. */
-function* startAt(end: LocatedRow, oldest: MessageRow) {
-  const parentId = oldest.parent_seq < 0 ? null : yield* idAt(end.conv, oldest.parent_seq)
-  const tokens = oldest.path_tokens - oldest.tokens
-  return { conversationId: end.conversation_id, parentId, depth: oldest.depth, tokens }
-}
-
-/** Longer than any path. */
+/** Deeper than any message, and more tokens than any path has. */
+const deepest = 2 ** 31 - 1
 const unlimited = 2 ** 53 - 1
 
 /** Reads backwards from a message within the budget, then drops the rest of an incomplete turn. If the
  *  newest turn alone exceeds the budget, it is read whole, because the next answer needs it. */
-export function* tail(id: MessageId, budget: TailBudget, options: ReadOptions): Program<Tail> {
-  const named = yield* needMessage(id)
-  const end = options.wholeTurns ? yield* beforeOpenTurn(named) : named
-  if (!end) return { messages: [], older: 0, olderTokens: 0 }
-  let rows = yield* readBack(end, budget.tokens ?? unlimited, budget.messages ?? unlimited)
-  let from = rows.findIndex(beginsTurn)
+export function* tail(named: MessageId, budget: TailBudget, options: ReadOptions): Program<Tail> {
+  const id = options.wholeTurns ? yield* beforeOpenTurn(named) : named
+  if (id === null) return { messages: [], older: 0, olderTokens: 0 }
+  const { tokens = unlimited, messages = deepest } = budget
+  let read = yield* readBack(id, tokens, messages)
+  let from = read.rows.findIndex(beginsTurn)
   for (let reach = 32; from < 0; reach *= 4) {
-    if (reach > 4 * (end.depth + 32)) throw new CorruptError(`the path of message ${id} has no beginning`)
-    rows = yield* readBack(end, unlimited, reach)
-    from = rows.findLastIndex(beginsTurn)
+    if (reach > 4 * (read.depth + 32)) throw new CorruptError(`the path of message ${id} has no beginning`)
+    read = yield* readBack(id, unlimited, reach)
+    from = read.rows.findLastIndex(beginsTurn)
   }
-  const oldest = rows[from]!
-  const older = { depth: oldest.depth, tokens: oldest.path_tokens - oldest.tokens }
-  const start = yield* startAt(end, oldest)
-  const kept = yield* readChain(rows.slice(from), start, options.blobs ?? 'whole')
+  const above = from > 0 ? read.rows[from - 1] : read.before
+  const start = { conversationId: read.conversationId, ...(above ? after(above) : root) }
+  const kept = yield* readChain(read.rows.slice(from), start, options.blobs ?? 'whole')
   return {
-    messages: yield* withoutOpen(end.conv, kept, options),
-    older: older.depth,
-    olderTokens: older.tokens,
+    messages: yield* withoutOpen(id, kept, options),
+    older: start.depth,
+    olderTokens: start.tokens,
   }
+}
+
+interface ReadBack {
+  readonly rows: readonly MessageRow[]
+  /** The message before the oldest one, without its body. */
+  readonly before: MessageRow | undefined
+  readonly conversationId: string
+  /** The depth of the newest message. */
+  readonly depth: number
+}
+
+/** The newest messages of a path within a budget, oldest first. */
+function* readBack(id: MessageId, tokens: number, messages: number): Program<ReadBack> {
+  const found = inOrder(yield* all('tail', { id, tokens, messages }))
+  const newest = found.at(-1)
+  if (!newest) throw new NotFoundError('message', id)
+  const { depth, path_tokens, conversation_id } = newest
+  const oldest = found[0]!
+  const isInside =
+    oldest.path_tokens - oldest.tokens >= path_tokens - tokens && oldest.depth > depth - messages
+  const [before, rows] = isInside ? [undefined, found] : [oldest, found.slice(1)]
+  return { rows, before, conversationId: conversation_id!, depth }
 }
 
 /** Whether a turn begins here. Outside turns, a user message or a root counts as a beginning. */
@@ -114,20 +114,16 @@ function beginsTurn(row: MessageRow): boolean {
 }
 
 /** The newest message before an open turn, or null if there is none. */
-function* beforeOpenTurn(message: LocatedRow): Program<LocatedRow | null> {
-  const open = yield* openTurns(message.conv)
-  const { conv } = message
-  let end = message
+function* beforeOpenTurn(id: MessageId): Program<MessageId | null> {
+  let end = yield* needMessage(id)
+  const { conv } = end
+  const open = yield* openTurns(conv)
   while (end.turn !== null && open.has(end.turn)) {
     const begin: LocatedRow = yield* needMessage((yield* idAt(conv, end.turn)) as MessageId)
     if (begin.parent_seq < 0) return null
     end = yield* needMessage((yield* idAt(conv, begin.parent_seq)) as MessageId)
   }
-  return end
-}
-
-function* readBack(end: LocatedRow, tokens: number, messages: number): Program<readonly MessageRow[]> {
-  return inOrder(yield* all('tail', { conv: end.conv, seq: end.seq, tokens, messages }))
+  return end.id as MessageId
 }
 
 function* idAt(conv: Conv, seq: number): Program<string | null> {
@@ -136,12 +132,12 @@ function* idAt(conv: Conv, seq: number): Program<string | null> {
 }
 
 function* withoutOpen(
-  conv: Conv,
+  id: MessageId,
   messages: readonly Message[],
   options: ReadOptions,
 ): Program<readonly Message[]> {
   if (!options.wholeTurns) return messages
-  const open = yield* openTurns(conv)
+  const open = yield* openTurns((yield* needMessage(id)).conv)
   return messages.filter(message => message.turn === null || !open.has(message.turn))
 }
 

@@ -2,14 +2,16 @@ import { AmbiguousIdError, type IdCandidate, InvalidError, NotFoundError } from 
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { BranchInConversation, Resolved } from '../../core/ports.ts'
 import { all, first, type Program } from '../engine/engine.ts'
+import { conversationFromRow, listedBranch } from '../engine/row-to-value.ts'
 import { readBranchInConversation } from './conversations.ts'
 import { isExpired } from './keys.ts'
 import { needMessage } from './lookup.ts'
 
 export function* findByKey(key: string, now: number): Program<BranchInConversation | null> {
-  const found = yield* first('conversationByKey', { key })
+  const found = yield* first('foundByKey', { key })
   if (!found || isExpired(found, now)) return null
-  return yield* readBranchInConversation(found.id as ConversationId, found.name)
+  const conversation = conversationFromRow(found)
+  return { conversation, branch: listedBranch(found, found.branch_name) }
 }
 
 export function* findByAgentLink(agent: string, foreignId: string): Program<BranchInConversation | null> {

@@ -47,7 +47,7 @@ export function* purgeSome(
   const { conv } = row
   yield* run('beginPurge', { conv })
   const rows = yield* all('listMessages', {
-    conv,
+    id,
     above: -1,
     below: row.next_seq,
     roles: null,

@@ -11,7 +11,7 @@ import { needConversation } from '../programs/lookup.ts'
 export async function listInPieces(engine: Engine, options: ListMessages): Promise<Page<Message>> {
   const { rowsPerStatement: rows } = engine
   const isFiltered = options.roles !== undefined || options.label !== undefined
-  if (rows === null || !isFiltered) return engine.read(() => listMessages(options))
+  if (rows === null || !isFiltered) return engine.read(() => listMessages(options), 'one')
   const { next_seq: end } = await engine.query(() => needConversation(options.conversationId))
   if (end <= rows) return engine.read(() => listMessages(options))
 

@@ -4,7 +4,7 @@ import { InvalidError } from '../../core/errors.ts'
 import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import { isPlainObject, typeName } from '../../core/json.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
-import type { AppendOptions, SaveItem, Store } from '../../core/ports.ts'
+import type { AppendOptions, ReadOptions, SaveItem, Store } from '../../core/ports.ts'
 import { prepareMessage, prepareMessages } from '../../core/prepare.ts'
 import { parseQuery } from '../../core/search/query.ts'
 import { checkHash, checkReason } from '../check/fields.ts'
@@ -43,7 +43,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     getBranch: async ref => query(() => branches.getBranch(checked.checkRef(ref))),
     listBranches: async (id, page = {}) =>
       read(() => branches.listBranches(conversationId(id), checked.checkPage(page))),
-    findByKey: async key => read(() => find.findByKey(checkName(key, 'key'), now())),
+    findByKey: async key => query(() => find.findByKey(checkName(key, 'key'), now())),
     findByTask: async (task, project = null) => {
       const wanted = taskRef(task, project)
       return read(() => conversations.findByTask(wanted, now()))
@@ -55,9 +55,10 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     resolve: async text => read(() => find.resolve(checkName(text, 'id'))),
 
     getMessages: async (ids, options = {}) => read(() => getMessages(checked.checkMessageIds(ids), options)),
-    listPath: async (id, options = {}) => read(() => listPath(messageId(id), checked.checkPathPage(options))),
+    listPath: async (id, options = {}) =>
+      read(() => listPath(messageId(id), checked.checkPathPage(options)), expected(options)),
     tail: async (id, budget, options = {}) =>
-      read(() => tail(messageId(id), checked.checkBudget(budget), options)),
+      read(() => tail(messageId(id), checked.checkBudget(budget), options), expected(options)),
     listStretches: async (id, page = {}) =>
       read(() => listStretches(conversationId(id), checked.checkPage(page))),
     readBlob: async hash => query(() => readBlob(checkHash(hash, 'hash'))),
@@ -79,7 +80,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       checkName(key, 'key')
       const request = { ...checked.checkNew(conversation), id: newId(conversation.id), now: now() }
       // Fast path: usually the conversation exists, and no write lock is needed.
-      const found = await read(() => find.findByKey(key, request.now))
+      const found = await query(() => find.findByKey(key, request.now))
       return found ? { ...found, created: false } : write(() => conversations.findOrCreate(key, request))
     },
     findOrCreateByTask: async (task, conversation = {}) => {
@@ -231,6 +232,11 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
   function newId(given: string | undefined) {
     return conversationId(given ?? source.uuid())
   }
+}
+
+/** How many statements a path needs, unless it has blobs. */
+function expected({ wholeTurns = false }: ReadOptions): 'one' | 'many' {
+  return wholeTurns ? 'many' : 'one'
 }
 
 function taskRef(task: string, project: string | null): conversations.TaskRef {

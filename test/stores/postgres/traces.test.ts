@@ -39,7 +39,7 @@ describe.each(Object.entries(removals))('%s', (name, remove) => {
   it('removes the words from every table, and names the places that the server keeps', async () => {
     await using store = await openPostgresStore(url)
     const told = await tell(store, `${name}Pg`)
-    await store.search('anything')
+    await store.indexSearch()
     expect(await tablesWith(told.words)).toEqual(expect.arrayContaining(['messages', 'search', 'blobs']))
     const { remains } = await remove(store, told)
     expect(remains).toEqual(['dead_rows', 'log', 'backups'])
@@ -51,7 +51,7 @@ describe.each(Object.entries(removals))('%s', (name, remove) => {
 it('compacts dead rows and the statistics that quote them', async () => {
   await using store = await openPostgresStore(url)
   const told = await tell(store, 'statistics')
-  await store.search('anything')
+  await store.indexSearch()
   await pool.query('ANALYZE')
   expect(await isQuoted(told.words)).toBe(true)
   await store.eraseMessages(told.ids, why)

@@ -158,6 +158,8 @@ describe('the query plans of SQLite', () => {
       ],
     ],
     ['conversationByKey', ['SEARCH b USING COVERING INDEX skein_branches_key (key=?)']],
+    ['foundByKey', ['SEARCH b USING INDEX skein_branches_key (key=?)']],
+    ['branchOf', ['SEARCH c USING COVERING INDEX sqlite_autoindex_skein_conversations_1 (id=?)']],
     ['conversationByTask', ['SEARCH skein_conversations USING INDEX skein_conversations_task (task=?)']],
     [
       'expiredTasks',
@@ -170,6 +172,7 @@ describe('the query plans of SQLite', () => {
     [
       'path',
       [
+        'SEARCH h USING INDEX skein_messages_id (id=?)',
         `SEARCH f ${seq} (conv=? AND seq=?)`,
         `SEARCH p ${seq} (conv=? AND seq=?)`,
         `SEARCH m ${seq} (conv=? AND seq>? AND seq<?)`,
@@ -178,7 +181,7 @@ describe('the query plans of SQLite', () => {
     [
       'tail',
       [
-        `SEARCH h ${seq} (conv=? AND seq=?)`,
+        'SEARCH h USING INDEX skein_messages_id (id=?)',
         `SEARCH f ${seq} (conv=? AND seq=?)`,
         `SEARCH p ${seq} (conv=? AND seq=?)`,
         `SEARCH m ${seq} (conv=? AND seq>? AND seq<?)`,

@@ -4,10 +4,8 @@ export const branchColumns = `
   b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens, b.key, b.former_key,
   b.trashed_key, b.title, b.created_at, b.updated_at`
 
-export const pathColumns = `
-  m.id, m.seq, m.role, m.at, m.tokens, m.turn, m.step, m.label, m.body, m.erased`
-
-export const messageColumns = `${pathColumns}, m.parent_seq, m.depth, m.path_tokens`
+export const messageColumns = `
+  m.id, m.seq, m.role, m.at, m.tokens, m.turn, m.step, m.label, m.body, m.erased, m.parent_seq, m.depth, m.path_tokens`
 
 /** Finds a conversation by id. Written so that the planner does not recognise the condition of a partial
  *  index: on a new table it would read all of that index instead of one row by the primary key. */

@@ -10,6 +10,10 @@ const shownColumns = `
   c.tool_results, c.metadata, c.active_branch, c.messages, c.tokens, c.tokens_used, c.cost, c.version,
   c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.trashed_at, c.tags`
 
+const listedBranch = `
+  b.head_id AS branch_head_id, b.key AS branch_key, b.former_key AS branch_former_key, b.title AS branch_title,
+  b.created_at AS branch_created_at, b.updated_at AS branch_updated_at`
+
 const conversationById = `
   SELECT c.id AS conv, ${shownColumns}, c.next_seq, c.next_event, c.indexed_seq, c.renew_ms, c.purging
   FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.id = @id::uuid`
@@ -126,6 +130,11 @@ export const conversationQueries = {
       SELECT x.id, x.expires_at FROM skein.conversations x
       WHERE x.tenant = @tenant::text AND x.id = b.conv OFFSET 0) c ON true
     WHERE b.tenant = @tenant::text AND b.key = @key::text`,
+  foundByKey: `
+    SELECT ${shownColumns}, ${listedBranch}, b.name AS branch_name
+    FROM skein.branches b JOIN LATERAL (
+      SELECT * FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = b.conv OFFSET 0) c ON true
+    WHERE b.tenant = @tenant::text AND b.key = @key::text`,
   // Until the end of the transaction, so it works through any connection pooler. Two tasks with the same hash
   // only wait for each other.
   lockTask: `
@@ -153,9 +162,7 @@ export const conversationQueries = {
       AND id::text COLLATE "C" >= @lo::text AND id::text COLLATE "C" < @hi::text
     ORDER BY id LIMIT 11`,
   listConversations: filters => `
-    SELECT ${shownColumns}, b.head_id AS branch_head_id, b.key AS branch_key,
-      b.former_key AS branch_former_key, b.title AS branch_title, b.created_at AS branch_created_at,
-      b.updated_at AS branch_updated_at
+    SELECT ${shownColumns}, ${listedBranch}
     FROM skein.conversations c LEFT JOIN LATERAL (
       SELECT * FROM skein.branches x
       WHERE x.tenant = @tenant::text AND x.conv = c.id AND x.name = c.active_branch OFFSET 0) b ON true
@@ -172,6 +179,11 @@ export const conversationQueries = {
   branch: `
     SELECT ${branchColumns} FROM skein.branches b
     WHERE b.tenant = @tenant::text AND b.conv = @conv::uuid AND b.name = @name::text`,
+  branchOf: `
+    SELECT ${branchColumns} FROM skein.conversations c LEFT JOIN LATERAL (
+      SELECT * FROM skein.branches x
+      WHERE x.tenant = @tenant::text AND x.conv = c.id AND x.name = @name::text OFFSET 0) b ON true
+    WHERE c.tenant = @tenant::text AND c.id = @id::uuid`,
   branches: `
     SELECT ${branchColumns} FROM skein.branches b WHERE b.tenant = @tenant::text AND b.conv = @conv::uuid
     ORDER BY b.created_at, b.name <> 'main', b.name`,

@@ -1,13 +1,13 @@
 import type { Queries } from '../../engine/statements.ts'
-import { at, looseColumns, messageColumns, pathColumns, span } from './columns.ts'
+import { at, looseColumns, messageColumns, span } from './columns.ts'
 
 /** LATERAL … OFFSET 0 fixes the plan: on a new or growing table, the planner would join by scanning the
  *  whole conversation. */
 
-const between = (lo: string, hi: string) => `
+const between = (conv: string, lo: string, hi: string) => `
   LATERAL (
     SELECT * FROM skein.messages x
-    WHERE x.tenant = @tenant::text AND x.conv = @conv::uuid AND x.seq BETWEEN ${lo} AND ${hi} OFFSET 0)`
+    WHERE x.tenant = @tenant::text AND x.conv = ${conv} AND x.seq BETWEEN ${lo} AND ${hi} OFFSET 0)`
 
 /** The runs of a path, newest first. Seqs decrease along a path. If damage says otherwise, the path ends
  *  there instead of looping. */
@@ -20,9 +20,17 @@ const runsOfPath = `
     JOIN ${at('x.run, x.seq', 'f.parent_seq')} p ON p.seq < r.hi
   )`
 
+/** Facts about the whole path, once. */
+const onNewest = (isNewest: string, conversation: string, depth: string) => `
+  CASE WHEN ${isNewest} THEN ${conversation} END AS conversation_id,
+  CASE WHEN ${isNewest} THEN ${depth} END AS end_depth`
+
+/** Where a step of a tail begins that ends with this message. */
+const stepFrom = (end: string) => `greatest(${end}.run, ${end}.seq - least(@messages::bigint, 128)::int + 1)`
+
 const listMessages = (order: 'ASC' | 'DESC') => `
   SELECT ${looseColumns} FROM skein.messages m
-  WHERE m.tenant = @tenant::text AND m.conv = @conv::uuid AND m.seq > @above::int AND m.seq < @below::int
+  WHERE m.tenant = @tenant::text AND m.conv = @id::uuid AND m.seq > @above::int AND m.seq < @below::int
     AND (@roles::text[] IS NULL OR m.role = any(@roles::text[]))
     AND (@label::text IS NULL OR m.label = @label::text)
   ORDER BY m.seq ${order} LIMIT @limit::bigint OFFSET @offset::bigint`
@@ -75,25 +83,44 @@ export const messageQueries = {
     SELECT ${looseColumns} FROM unnest(@ids::text[]) AS w(id)
     JOIN LATERAL (
       SELECT * FROM skein.messages x WHERE x.tenant = @tenant::text AND x.id = w.id OFFSET 0) m ON true`,
-  // Unsorted: the server would sort wide rows on disk, the caller sorts in memory.
+  // Unsorted: the server would sort wide rows on disk, the caller sorts in memory. Each step of a run is one
+  // deeper, so the depths of a page are seqs.
   path: `
-    WITH RECURSIVE ${runsOfPath}
-    SELECT ${pathColumns} FROM r JOIN ${between('r.lo', 'r.hi')} m ON true`,
-  // In steps within a run, so that a long run is not read to its beginning. Rows before the budget's edge
-  // (base) or above the depth (floor) are left out.
-  tail: `
-    WITH RECURSIVE w(lo, hi, base, floor) AS (
-      SELECT greatest(h.run, h.seq - least(@messages::bigint, 128)::int + 1), h.seq,
-        h.path_tokens - @tokens::bigint, h.depth - @messages::bigint
-      FROM skein.messages h WHERE h.tenant = @tenant::text AND h.conv = @conv::uuid AND h.seq = @seq::int
+    WITH RECURSIVE r(conv, lo, hi, depth, end_depth) AS (
+      SELECT h.conv, h.run, h.seq, h.depth, h.depth
+      FROM skein.messages h WHERE h.tenant = @tenant::text AND h.id = @id::text
       UNION ALL
-      SELECT greatest(p.run, p.seq - least(@messages::bigint, 128)::int + 1), p.seq, w.base, w.floor FROM w
-      JOIN ${at('x.parent_seq, x.path_tokens - x.tokens AS before, x.depth', 'w.lo')} f
-        ON f.before >= w.base AND f.depth - 1 > w.floor
-      JOIN ${at('x.run, x.seq', 'f.parent_seq')} p ON p.seq < w.hi
+      SELECT r.conv, p.run, p.seq, p.depth, r.end_depth FROM r
+      JOIN ${at('x.parent_seq', 'r.lo', 'r.conv')} f ON r.depth - (r.hi - r.lo) > @from::int
+      JOIN ${at('x.run, x.seq, x.depth', 'f.parent_seq', 'r.conv')} p ON p.seq < r.hi
     )
-    SELECT ${messageColumns} FROM w JOIN ${between('w.lo', 'w.hi')} m
-      ON m.path_tokens - m.tokens >= w.base AND m.depth > w.floor`,
+    SELECT ${messageColumns}, ${onNewest('m.depth = least(@to::int, r.end_depth)', 'r.conv', 'r.end_depth')}
+    FROM r JOIN ${between(
+      'r.conv',
+      'greatest(r.lo, r.hi - (r.depth - @from::int))',
+      'r.hi - greatest(0, r.depth - @to::int)',
+    )} m ON true`,
+  // In steps within a run, so that a long run is not read to its beginning. Rows before the budget's edge
+  // (base) or above the depth (floor) are left out, except the one directly before.
+  tail: `
+    WITH RECURSIVE w(conv, lo, hi, base, floor, head, depth) AS (
+      SELECT h.conv, ${stepFrom('h')}, h.seq, h.path_tokens - @tokens::bigint, h.depth - @messages::bigint,
+        h.seq, h.depth
+      FROM skein.messages h WHERE h.tenant = @tenant::text AND h.id = @id::text
+      UNION ALL
+      SELECT w.conv, CASE WHEN p.before >= w.base AND p.depth > w.floor THEN ${stepFrom('p')} ELSE p.seq END,
+        p.seq, w.base, w.floor, w.head, w.depth
+      FROM w
+      JOIN ${at('x.parent_seq, x.path_tokens - x.tokens AS before, x.depth', 'w.lo', 'w.conv')} f
+        ON f.before >= w.base AND f.depth > w.floor
+      JOIN ${at('x.run, x.seq, x.path_tokens - x.tokens AS before, x.depth', 'f.parent_seq', 'w.conv')} p
+        ON p.seq < w.hi
+    )
+    SELECT ${messageColumns.replace(
+      'm.body',
+      'CASE WHEN m.path_tokens - m.tokens >= w.base AND m.depth > w.floor THEN m.body END AS body',
+    )}, ${onNewest('m.seq = w.head', 'w.conv', 'w.depth')}
+    FROM w JOIN ${between('w.conv', 'w.lo', 'w.hi')} m ON m.path_tokens >= w.base AND m.depth >= w.floor`,
   pathRuns: `WITH RECURSIVE ${runsOfPath} SELECT lo, hi FROM r`,
   messagesBetween: `
     SELECT ${looseColumns} FROM skein.messages m WHERE m.${span} ORDER BY m.seq LIMIT @limit::bigint`,

@@ -4,10 +4,8 @@ export const branchColumns = `
   b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens, b.key, b.former_key, b.trashed_key, b.title,
   b.created_at, b.updated_at`
 
-export const pathColumns = `
-  m.id, m.seq, m.role, m.at, m.tokens, m.turn, m.step, m.label, m.body, m.erased`
-
-export const messageColumns = `${pathColumns}, m.parent_seq, m.depth, m.path_tokens`
+export const messageColumns = `
+  m.id, m.seq, m.role, m.at, m.tokens, m.turn, m.step, m.label, m.body, m.erased, m.parent_seq, m.depth, m.path_tokens`
 
 /** A message with the ids of its conversation and its parent. */
 export const looseColumns = `${messageColumns},

@@ -10,6 +10,10 @@ const shownColumns = `
   c.tool_results, c.metadata, c.active_branch, c.messages, c.tokens, c.tokens_used, c.cost, c.version,
   c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.trashed_at, c.tags`
 
+const listedBranch = `
+  b.head_id AS branch_head_id, b.key AS branch_key, b.former_key AS branch_former_key, b.title AS branch_title,
+  b.created_at AS branch_created_at, b.updated_at AS branch_updated_at`
+
 const conversationById = `
   SELECT c.c AS conv, ${shownColumns}, c.next_seq, c.next_event, coalesce(c.unindexed_from, c.next_seq) AS indexed_seq, c.renew_ms, c.purging
   FROM skein_conversations c WHERE c.id = @id`
@@ -84,6 +88,9 @@ export const conversationQueries = {
   conversationByKey: `
     SELECT c.id, b.name, c.expires_at FROM skein_branches b JOIN skein_conversations c ON c.c = b.conv
     WHERE b.key = @key`,
+  foundByKey: `
+    SELECT ${shownColumns}, ${listedBranch}, b.name AS branch_name
+    FROM skein_branches b JOIN skein_conversations c ON c.c = b.conv WHERE b.key = @key`,
   // The transaction locks the whole file, so no further lock is needed.
   lockTask: `SELECT 1 WHERE false`,
   conversationByTask: `
@@ -96,9 +103,7 @@ export const conversationQueries = {
     ORDER BY l.updated_at DESC, c.id LIMIT 1`,
   conversationsByPrefix: `SELECT id FROM skein_conversations WHERE id >= @lo AND id < @hi ORDER BY id LIMIT 11`,
   listConversations: filters => `
-    SELECT ${shownColumns}, b.head_id AS branch_head_id, b.key AS branch_key,
-      b.former_key AS branch_former_key, b.title AS branch_title, b.created_at AS branch_created_at,
-      b.updated_at AS branch_updated_at
+    SELECT ${shownColumns}, ${listedBranch}
     FROM skein_conversations c LEFT JOIN skein_branches b ON b.conv = c.c AND b.name = c.active_branch
     WHERE ${where(filters)}
     ORDER BY c.updated_at DESC, c.id DESC LIMIT +@limit`,
@@ -120,6 +125,9 @@ export const conversationQueries = {
     SELECT directory FROM d WHERE directory IS NOT NULL LIMIT +@limit`,
 
   branch: `SELECT ${branchColumns} FROM skein_branches b WHERE b.conv = @conv AND b.name = @name`,
+  branchOf: `
+    SELECT ${branchColumns} FROM skein_conversations c
+    LEFT JOIN skein_branches b ON b.conv = c.c AND b.name = @name WHERE c.id = @id`,
   branches: `
     SELECT ${branchColumns} FROM skein_branches b WHERE b.conv = @conv
     ORDER BY b.created_at, b.name <> 'main', b.name`,

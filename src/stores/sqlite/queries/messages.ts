@@ -1,5 +1,5 @@
 import type { Queries } from '../../engine/statements.ts'
-import { looseColumns, messageColumns, pathColumns } from './columns.ts'
+import { looseColumns, messageColumns } from './columns.ts'
 
 /** Recursive walks use CROSS JOIN, which fixes the order. Otherwise the planner scans the whole
  *  conversation at each step (a thousand times slower at 5,000 messages). */
@@ -15,9 +15,17 @@ const runsOfPath = `
     CROSS JOIN skein_messages p ON p.conv = @conv AND p.seq = f.parent_seq AND p.seq < r.hi
   )`
 
+/** Facts about the whole path, once. */
+const onNewest = (isNewest: string, conv: string, depth: string) => `
+  CASE WHEN ${isNewest} THEN (SELECT c.id FROM skein_conversations c WHERE c.c = ${conv}) END AS conversation_id,
+  CASE WHEN ${isNewest} THEN ${depth} END AS end_depth`
+
+/** Where a step of a tail begins that ends with this message. */
+const stepFrom = (end: string) => `max(${end}.run, ${end}.seq - min(@messages, 128) + 1)`
+
 const listMessages = (order: 'ASC' | 'DESC') => `
   SELECT ${looseColumns} FROM skein_messages m
-  WHERE m.conv = @conv AND m.seq > @above AND m.seq < @below
+  WHERE m.conv = (SELECT c.c FROM skein_conversations c WHERE c.id = @id) AND m.seq > @above AND m.seq < @below
     AND (@roles IS NULL OR m.role IN (SELECT value FROM json_each(@roles)))
     AND (@label IS NULL OR m.label = @label)
   ORDER BY m.seq ${order} LIMIT +@limit OFFSET @offset`
@@ -69,24 +77,39 @@ export const messageQueries = {
     CROSS JOIN skein_messages m ON m.conv = @conv AND m.seq = w.value`,
   messagesByIds: `
     SELECT ${looseColumns} FROM json_each(@ids) w CROSS JOIN skein_messages m ON m.id = w.value`,
+  // Each step of a run is one deeper, so the depths of a page are seqs.
   path: `
-    WITH RECURSIVE ${runsOfPath}
-    SELECT ${pathColumns} FROM r CROSS JOIN skein_messages m ON m.conv = @conv AND m.seq BETWEEN r.lo AND r.hi`,
-  // In steps within a run, so that a long run is not read to its beginning. Rows before the budget's edge
-  // (base) or above the depth (floor) are left out.
-  tail: `
-    WITH RECURSIVE w(lo, hi, base, floor) AS (
-      SELECT max(h.run, h.seq - min(@messages, 128) + 1), h.seq, h.path_tokens - @tokens, h.depth - @messages
-      FROM skein_messages h WHERE h.conv = @conv AND h.seq = @seq
+    WITH RECURSIVE r(conv, lo, hi, depth, end_depth) AS (
+      SELECT h.conv, h.run, h.seq, h.depth, h.depth FROM skein_messages h WHERE h.id = @id
       UNION ALL
-      SELECT max(p.run, p.seq - min(@messages, 128) + 1), p.seq, w.base, w.floor FROM w
-      CROSS JOIN skein_messages f ON f.conv = @conv AND f.seq = w.lo
-        AND f.path_tokens - f.tokens >= w.base AND f.depth - 1 > w.floor
-      CROSS JOIN skein_messages p ON p.conv = @conv AND p.seq = f.parent_seq AND p.seq < w.hi
+      SELECT r.conv, p.run, p.seq, p.depth, r.end_depth FROM r
+      CROSS JOIN skein_messages f ON f.conv = r.conv AND f.seq = r.lo AND r.depth - (r.hi - r.lo) > @from
+      CROSS JOIN skein_messages p ON p.conv = r.conv AND p.seq = f.parent_seq AND p.seq < r.hi
     )
-    SELECT ${messageColumns} FROM w CROSS JOIN skein_messages m
-      ON m.conv = @conv AND m.seq BETWEEN w.lo AND w.hi
-      AND m.path_tokens - m.tokens >= w.base AND m.depth > w.floor`,
+    SELECT ${messageColumns}, ${onNewest('m.depth = min(@to, r.end_depth)', 'r.conv', 'r.end_depth')}
+    FROM r CROSS JOIN skein_messages m
+      ON m.conv = r.conv AND m.seq BETWEEN max(r.lo, r.hi - (r.depth - @from)) AND r.hi - max(0, r.depth - @to)`,
+  // In steps within a run, so that a long run is not read to its beginning. Rows before the budget's edge
+  // (base) or above the depth (floor) are left out, except the one directly before.
+  tail: `
+    WITH RECURSIVE w(conv, lo, hi, base, floor, head, depth) AS (
+      SELECT h.conv, ${stepFrom('h')}, h.seq, h.path_tokens - @tokens, h.depth - @messages, h.seq, h.depth
+      FROM skein_messages h WHERE h.id = @id
+      UNION ALL
+      SELECT w.conv,
+        CASE WHEN p.path_tokens - p.tokens >= w.base AND p.depth > w.floor THEN ${stepFrom('p')} ELSE p.seq END,
+        p.seq, w.base, w.floor, w.head, w.depth
+      FROM w
+      CROSS JOIN skein_messages f ON f.conv = w.conv AND f.seq = w.lo
+        AND f.path_tokens - f.tokens >= w.base AND f.depth > w.floor
+      CROSS JOIN skein_messages p ON p.conv = w.conv AND p.seq = f.parent_seq AND p.seq < w.hi
+    )
+    SELECT ${messageColumns.replace(
+      'm.body',
+      'CASE WHEN m.path_tokens - m.tokens >= w.base AND m.depth > w.floor THEN m.body END AS body',
+    )}, ${onNewest('m.seq = w.head', 'w.conv', 'w.depth')}
+    FROM w CROSS JOIN skein_messages m
+      ON m.conv = w.conv AND m.seq BETWEEN w.lo AND w.hi AND m.path_tokens >= w.base AND m.depth >= w.floor`,
   pathRuns: `WITH RECURSIVE ${runsOfPath} SELECT lo, hi FROM r`,
   messagesBetween: `
     SELECT ${looseColumns} FROM skein_messages m

@@ -1,0 +1,198 @@
+import { createServer, connect as dial, type Socket } from 'node:net'
+import { Pool } from 'pg'
+import type { ConversationId, MessageId } from '../../src/core/ids.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { openPostgresStore } from '../../src/stores/postgres/index.ts'
+import { startPostgres } from '../../test/support/postgres.ts'
+import { makeFloorTables, openPostgresFloor, type PostgresContender } from '../floor-postgres.ts'
+import { pairedRatio, type Series } from '../measure.ts'
+import { type Line, type Suite, time } from '../suite.ts'
+import { makeTurn, workId } from '../workload.ts'
+
+/** PostgreSQL with many callers, and over a slow network. The floor is hand-written SQL on a pool with as
+ *  many connections, in the same process. The contenders alternate. */
+
+const connections = 10
+const conversations = 32
+const turnsEach = 25
+const groups = 8
+const delayMs = 2
+
+type Work = (caller: number) => Promise<unknown>
+
+export const callersSuite: Suite = {
+  name: 'callers',
+  when: 'byName',
+  tasks: {},
+  async run(bench) {
+    const server = await startPostgres({ fsync: 'on' })
+    try {
+      const urls = { floor: await server.createDatabase(), ours: await server.createDatabase() }
+      await makeFloorTables(urls.floor)
+      const pool = new Pool({ connectionString: urls.floor, max: connections, min: 1 })
+      await using store = await openPostgresStore(urls.ours, { pool: { max: connections } })
+      pool.on('error', () => {})
+      const floor = await openPostgresFloor(pool)
+      const ours = oursOver(store)
+      const heads = { floor: await fill(floor), ours: await fill(ours) }
+      const tail = (contender: PostgresContender, of: readonly string[]): Work => {
+        return i => contender.tail(workId(i % conversations), of[i % conversations]!, 40)
+      }
+      let turn = 1_000_000
+      const append = (contender: PostgresContender, of: string[]): Work => {
+        return async i => {
+          of[i] = await contender.append(workId(i), of[i]!, makeTurn(turn++))
+        }
+      }
+      const rounds = bench.scale.rounds
+      const compare = async (callers: number, each: number, works: { floor: Work; ours: Work }) => {
+        const took = { floor: [] as number[][], ours: [] as number[][] }
+        for (const name of ['floor', 'ours'] as const) await perCall(works[name], callers, each)
+        for (let round = 0; round < rounds; round++) {
+          for (const name of ['floor', 'ours'] as const) took[name].push([])
+          for (let group = 0; group < groups; group++)
+            for (const name of group % 2 === 0 ? (['floor', 'ours'] as const) : (['ours', 'floor'] as const))
+              took[name][round]!.push(await perCall(works[name], callers, each))
+        }
+        return took
+      }
+      const lines: Line[] = []
+      for (const callers of [1, 8, 32]) {
+        const works = { floor: tail(floor, heads.floor), ours: tail(ours, heads.ours) }
+        const took = await compare(callers, Math.ceil(160 / callers), works)
+        lines.push(throughput(`tail of 40 messages, ${callers} callers`, took, 0.85))
+      }
+      const works = { floor: append(floor, heads.floor), ours: append(ours, heads.ours) }
+      lines.push(throughput('append a turn, 32 callers', await compare(32, 5, works), 0.8))
+      lines.push(await overSlowNetwork(urls.ours, heads.ours[0]!, rounds))
+      await pool.end()
+      return lines
+    } finally {
+      await server.stop()
+    }
+  },
+}
+
+function throughput(work: string, took: { floor: Series; ours: Series }, goal: number): Line {
+  const perSecond = (series: Series) => `${Math.round(1_000_000 / middle(series))} a second`
+  return {
+    work: `PostgreSQL: ${work}, ours ÷ floor`,
+    floor: perSecond(took.floor),
+    ours: perSecond(took.ours),
+    ratio: pairedRatio(took.floor, took.ours),
+    goal,
+    more: true,
+    note: `${connections} connections each`,
+  }
+}
+
+function middle(series: Series): number {
+  const all = series.flat().sort((a, b) => a - b)
+  return all[all.length >> 1]!
+}
+
+/** Microseconds per call, while `callers` call at the same time, each again and again. */
+async function perCall(work: Work, callers: number, each: number): Promise<number> {
+  const start = performance.now()
+  await Promise.all(
+    Array.from({ length: callers }, async (_, caller) => {
+      for (let i = 0; i < each; i++) await work(caller)
+    }),
+  )
+  return ((performance.now() - start) * 1_000) / (callers * each)
+}
+
+function oursOver(store: Store): PostgresContender {
+  const main = (id: string) => ({ conversationId: id as ConversationId, name: 'main' })
+  return {
+    async create(id, title) {
+      await store.create({ id: id as ConversationId, title, key: `work:${id}` })
+    },
+    head: async id => (await store.getBranch(main(id))).head,
+    async append(id, head, { key, model, usage, messages }) {
+      const turn = { key, step: 0, model, usage }
+      return (await store.append(main(id), head as MessageId | null, messages, { turn })).head
+    },
+    load: async () => 0,
+    tail: async (_, head, messages) => (await store.tail(head as MessageId, { messages })).messages.length,
+    close: async () => {},
+  }
+}
+
+async function fill(contender: PostgresContender): Promise<string[]> {
+  const heads: string[] = []
+  for (let i = 0; i < conversations; i++) {
+    await contender.create(workId(i), 'a conversation')
+    let head: string | null = null
+    for (let turn = 0; turn < turnsEach; turn++)
+      head = await contender.append(workId(i), head, makeTurn(i * turnsEach + turn))
+    heads.push(head!)
+  }
+  return heads
+}
+
+/** Finds a conversation by its key and reads its tail, through a proxy that holds every answer back. */
+async function overSlowNetwork(url: string, head: string, rounds: number): Promise<Line> {
+  await using proxy = await startSlowProxy(url)
+  await using store = await openPostgresStore(proxy.url, { pool: { max: 1 } })
+  const pool = new Pool({ connectionString: proxy.url, max: 1, min: 1 })
+  pool.on('error', () => {})
+  const key = `work:${workId(0)}`
+  const trip = () => pool.query('SELECT 1')
+  const resume = async () => {
+    const { branch } = await store.findOrCreate(key)
+    await store.tail(branch.head ?? (head as MessageId), { messages: 40 })
+  }
+  const took = { trip: [] as number[][], resume: [] as number[][] }
+  for (let i = 0; i < 20; i++) await Promise.all([trip(), resume()])
+  for (let round = 0; round < rounds; round++) {
+    took.trip.push([])
+    took.resume.push([])
+    for (let group = 0; group < groups; group++) {
+      took.trip[round]!.push(await perCall(trip, 1, 10))
+      took.resume[round]!.push(await perCall(resume, 1, 10))
+    }
+  }
+  await pool.end()
+  return {
+    work: `PostgreSQL: find and tail, ${delayMs} ms of network delay, ÷ a round trip`,
+    floor: time(middle(took.trip)),
+    ours: time(middle(took.resume)),
+    ratio: pairedRatio(took.resume, took.trip),
+    goal: 2.2,
+  }
+}
+
+interface SlowProxy extends AsyncDisposable {
+  readonly url: string
+}
+
+/** A proxy on the loopback that adds a delay to each answer. */
+async function startSlowProxy(url: string): Promise<SlowProxy> {
+  const target = new URL(url)
+  const sockets = new Set<Socket>()
+  const server = createServer(client => {
+    const upstream = target.searchParams.has('host')
+      ? dial(`${target.searchParams.get('host')}/.s.PGSQL.5432`)
+      : dial(Number(target.port), target.hostname)
+    for (const socket of [client, upstream]) {
+      socket.setNoDelay(true)
+      socket.on('error', () => {})
+      sockets.add(socket)
+    }
+    client.on('data', sent => upstream.write(sent))
+    upstream.on('data', answer => setTimeout(() => client.write(answer), delayMs))
+    upstream.on('close', () => client.destroy())
+    client.on('close', () => upstream.destroy())
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const login = target.password ? `${target.username}:${target.password}` : target.username
+  return {
+    url: `postgresql://${login}@127.0.0.1:${port}${target.pathname}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}

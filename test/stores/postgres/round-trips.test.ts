@@ -1,0 +1,99 @@
+import { expect, it } from 'vitest'
+import type { Store } from '../../../src/core/ports.ts'
+import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
+import { freshDatabase } from './database.ts'
+import { type Proxy, startProxy } from './proxy.ts'
+
+/** Counts the requests that a client sends: each Sync of the extended protocol, and each simple query, makes
+ *  the server answer. */
+function requestCounter(): { readonly count: number; see(sent: Buffer): void } {
+  let unread = Buffer.alloc(0)
+  let count = 0
+  return {
+    get count() {
+      return count
+    },
+    see(sent) {
+      unread = Buffer.concat([unread, sent])
+      while (unread.length >= 5) {
+        const end = 1 + unread.readInt32BE(1)
+        if (unread.length < end) return
+        if (unread[0] === 0x53 || unread[0] === 0x51) count++
+        unread = unread.subarray(end)
+      }
+    },
+  }
+}
+
+/** Counts the requests of a call. The store only reads, so it has no work in the background. */
+async function countRequests(proxy: Proxy, store: Store, call: (store: Store) => Promise<unknown>) {
+  const requests = requestCounter()
+  proxy.cut = sent => {
+    requests.see(sent)
+    return null
+  }
+  await call(store)
+  // On the same connection, after anything that the call still sends.
+  await store.schemaVersion()
+  return requests.count
+}
+
+it('reads a conversation in one round trip each', async () => {
+  const url = await freshDatabase()
+  const { conversation, branch, head } = await fill(url)
+  const proxy = await startProxy(url)
+  await using store = await openPostgresStore(proxy.url, { pool: { max: 1 } })
+  const { next } = await store.listPath(head, { limit: 20 })
+  const calls: Record<string, (store: Store) => Promise<unknown>> = {
+    tail: s => s.tail(head, { messages: 40 }),
+    'tail of tokens': s => s.tail(head, { tokens: 100 }),
+    listPath: s => s.listPath(head),
+    'the next page of a path': s => s.listPath(head, { limit: 20, after: next! }),
+    getBranch: s => s.getBranch(branch),
+    findOrCreate: s => s.findOrCreate('cli:default'),
+    findByKey: s => s.findByKey('cli:default'),
+    listMessages: s => s.listMessages({ conversationId: conversation.id, limit: 10 }),
+    getConversation: s => s.getConversation(conversation.id),
+  }
+  const nothing = await countRequests(proxy, store, async () => {})
+  const counted: Record<string, number> = {}
+  for (const [name, call] of Object.entries(calls))
+    counted[name] = (await countRequests(proxy, store, call)) - nothing
+  expect(counted).toEqual(Object.fromEntries(Object.keys(calls).map(name => [name, 1])))
+})
+
+/** A conversation of 61 messages on two branches. */
+async function fill(url: string) {
+  await using store = await openPostgresStore(url)
+  const { conversation, branch } = await store.create({ key: 'cli:default' })
+  let head = branch.head
+  for (let turn = 0; turn < 30; turn++) {
+    const messages = [
+      { role: 'user', content: `question ${turn}` },
+      { role: 'assistant', content: `answer ${turn}` },
+    ] as const
+    head = (await store.append(branch, head, messages, { turn: { key: `t${turn}`, step: 0 } })).head
+  }
+  const fork = await store.createBranch(conversation.id, head, { name: 'fork' })
+  await store.append(branch, head, [{ role: 'user', content: 'the first way' }])
+  const forked = await store.append(fork, head, [{ role: 'user', content: 'another way' }])
+  return { conversation, branch, head: forked.head }
+}
+
+it('reads a blob on the snapshot of its message, in a transaction', async () => {
+  const url = await freshDatabase()
+  await using writer = await openPostgresStore(url)
+  const { branch } = await writer.create()
+  const { head } = await writer.append(branch, null, [
+    { role: 'user', content: [{ type: 'text', text: 'long '.repeat(100_000) }] },
+  ])
+  const proxy = await startProxy(url)
+  await using store = await openPostgresStore(proxy.url, { pool: { max: 1 } })
+  const nothing = await countRequests(proxy, store, async () => {})
+  const counted = await countRequests(proxy, store, async () => {
+    const { messages } = await store.tail(head, { messages: 40 })
+    expect(JSON.stringify(messages[0]!.content).length).toBeGreaterThan(400_000)
+  })
+  // One without a transaction, which finds the blob; then begin and tail, the blob, rollback.
+  expect(counted - nothing).toBe(4)
+})
