@@ -53,7 +53,7 @@ describe('chat in a pipe', () => {
   it('runs all / commands that need no terminal (S0-45)', async () => {
     using here = home()
     const run = (...lines: readonly string[]) => here.skein(['chat'], { input: `${lines.join('\n')}\n` })
-    const help = await run('/help', '/help fork', '/help nonsense')
+    const help = await run('/help', '/help fork', '/help nonsense', '/history', '/undo', '/title')
     const [list = ''] = help.stdout.split('  Alt+Enter')
     const named = Array.from(list.matchAll(/\/(\w+)/g), ([, name]) => name)
     // Each command once, and no unknown one.
@@ -66,9 +66,8 @@ describe('chat in a pipe', () => {
     expect(named).toEqual(expect.arrayContaining(all.split(' ')))
     expect(help.stdout.split('\n').every(line => line.length < 80)).toBe(true)
 
-    const early = await run('/history', '/undo', '/title')
-    expect(early.stderr.match(/nothing has been said here yet/g)).toHaveLength(3)
-    expect(early.code).toBe(1)
+    expect(help.stderr.match(/nothing has been said here yet/g)).toHaveLength(3)
+    expect(help.code).toBe(1)
 
     await run('tell me about the certificate', '/title Certificates', '/model scripted')
     const looks = await run('/title', '/model', '/history', '/tree', '/search certificate', '/context')
@@ -79,7 +78,8 @@ describe('chat in a pipe', () => {
     expect(looks.stdout).toMatch(/kept .* 2 messages word for word, from [a-z2-7]{6} on/)
     expect(looks.code).toBe(0)
 
-    const forks = await run('/retry', '/undo', 'something else', '/switch main', '/history')
+    const moves = ['/retry', '/undo', 'something else', '/switch main', '/history']
+    const forks = await run(...moves, '/export talk.html', '/export')
     expect(forks.stderr).toContain('asking again. The answer so far is kept on main: /switch main')
     expect(forks.stderr).toContain(
       'went back one message; the next one makes a new branch. What was said is kept on tell-me-about: /switch tell-me-about',
@@ -90,8 +90,7 @@ describe('chat in a pipe', () => {
     // /retry answers the same message.
     expect(tree.stdout.match(/\[USER\]/g)).toHaveLength(2)
 
-    const exported = await run('/export talk.html', '/export')
-    expect(exported.code).toBe(0)
+    expect(forks.code).toBe(0)
     expect(readFileSync(join(here.cwd, 'talk.html'), 'utf8')).toContain('<!doctype html>')
     expect(readdirSync(here.cwd).filter(name => name.endsWith('.md'))).toHaveLength(1)
 
@@ -178,14 +177,11 @@ describe('chat in a pipe', () => {
       here.skein(['chat', '-q'], { input: `${lines.join('\n')}\n` })
     const branches = async () =>
       JSON.parse((await here.skein(['branches', '--json'])).stdout).map(({ name }: { name: string }) => name)
-    await chat('Poll instead of push?')
-    await chat('/undo')
+    await chat('Poll instead of push?', '/undo')
     await chat('/undo', '/title')
     expect(await branches()).toEqual(['main'])
     await chat('/undo', 'Use full jitter with a 30 s cap, and keep sockets alive')
-    await chat('/undo', 'Use full jitter')
-    await chat('/undo', '日志里说什么')
-    await chat('/undo', '🙂 !!!')
+    await chat('/undo', 'Use full jitter', '/undo', '日志里说什么', '/undo', '🙂 !!!')
     expect(await branches()).toEqual([
       'main',
       'use-full-jitter',
@@ -249,19 +245,16 @@ describe('chat in a pipe', () => {
   it('forks if it continues from an answered message (C18)', async () => {
     using here = home()
     await here.skein(['chat', '-q'], { input: 'My name is Ada\nMy name is Bob\n' })
-    const { path } = JSON.parse((await here.skein(['show', '--json', await newest()])).stdout)
+    const [{ id }] = JSON.parse((await here.skein(['ls', '--json'])).stdout)
+    const { path } = JSON.parse((await here.skein(['show', '--json', id])).stdout)
     const run = await here.skein(['chat', '-c', path[1].id], { input: 'what is my name?\n/title\n' })
     expect(run.stderr).toMatch(/your next message forks at \w+ \(it already has 1 answer\)/)
     expect(run.stdout).toBe('Your name is Ada.\nMy name is Ada\n')
     const left = await here.skein(['chat', '-c', path[1].id], { input: '' })
     expect(left.stderr).toContain('(it already has 2 answers)')
     // A chat without messages creates nothing.
-    const branches = JSON.parse((await here.skein(['branches', '--json', await newest()])).stdout)
+    const branches = JSON.parse((await here.skein(['branches', '--json', id])).stdout)
     expect(branches.map(({ name }: { name: string }) => name)).toEqual(['main', 'what-is-my-name'])
-
-    async function newest(): Promise<string> {
-      return JSON.parse((await here.skein(['ls', '--json'])).stdout)[0].id
-    }
   })
 
   it('continues the conversation that resume names (S1-1, S1-36)', async () => {
