@@ -106,7 +106,7 @@ it('loses no acknowledged turn and leaves no partial turn when three writers are
   note('slowest reopen (ms)', slowestOpenMs)
   expect({ lost, half }).toEqual({ lost: 0, half: 0 })
   // They were killed while they wrote, and not before.
-  expect(stored).toBeGreaterThan(runs)
+  expect(stored).toBeGreaterThanOrEqual(runs)
   // The gate shares its cores with other tests.
   expect(slowestOpenMs).toBeLessThan(size({ gate: 10_000, full: 1_000 }))
 })

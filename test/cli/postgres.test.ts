@@ -89,7 +89,7 @@ describe('on PostgreSQL', () => {
     expect(stdout).not.toContain('secret')
     const gone = await here.skein(['ls', '--db', 'POSTGRES://ada:secret@localhost:1/x'])
     expect(gone.code).toBe(1)
-    expect(gone.stderr).toMatch(/^skein: [^\n]*skein doctor\n$/)
+    expect(gone.stderr).toMatch(/^skein: [^\n]* doctor\n$/)
     expect(gone.stderr).toContain('Is the server running?')
     expect(gone.stderr).not.toContain('secret')
     const doctor = await here.skein(['doctor', '--db', 'postgres://ada:secret@localhost:1/x'])

@@ -200,7 +200,9 @@ describe('a tenant that knows the ids of another tenant', () => {
     expect(silent).toEqual(['create', 'sweep', 'compact', 'rebuildSearch', 'schemaVersion', 'close'])
   })
 
-  it('tenants share nothing in ten thousand interleaved calls on one pool (R19)', async () => {
+  it('tenants share nothing in ten thousand interleaved calls on one pool (R19)', {
+    timeout: 120_000,
+  }, async () => {
     const stores = await Promise.all(
       [1, 2, 3, 4].map(n => postgresStore(pool, { tenant: `interleaved ${n}` })),
     )
