@@ -195,6 +195,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   markIndexed: { marks: [{ conv, seq_from: 0, seq_to: 1 }] },
   putSearchEntry: { conv, seq: 0, at: now, tokens: '=all hello' },
   deleteSearchEntries: span,
+  tidyIndex: {},
+  indexForm: {},
   clearSearch: {},
   resetIndexed: {},
   candidates: { match: `'hello'`, from: 0, upto: now, directories: ['/d'], kind: null, limit: 20 },

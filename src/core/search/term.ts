@@ -1,4 +1,5 @@
 import { EMOJI, FOLLOWER, letterKind, SPACELESS } from './letters.ts'
+import { pairToken } from './pairs.ts'
 import { tokenizeQuery } from './tokenize.ts'
 
 /** A word, a prefix or a phrase of a query. */
@@ -9,6 +10,8 @@ export interface Term {
   readonly prefix: boolean
   /** Tokens that the index entry of every matching message contains, without the prefix. */
   readonly required: readonly string[]
+  /** The tokens of adjacent parts, which it contains too. */
+  readonly pairs: readonly string[]
   /** The index entry of every matching message contains a token with this prefix. Null if the prefix adds
    *  no information. */
   readonly requiredPrefix: string | null
@@ -41,10 +44,17 @@ export function termOf(text: string): Term | null {
     parts,
     prefix,
     required: mostSelective([...required]),
+    pairs: pairsOf(parts.slice(0, whole)),
     // A single letter begins many tokens, so it is not worth a lookup next to other parts.
     requiredPrefix: prefix && (parts.length === 1 || hasTwoCharacters(last.text)) ? last.text : null,
     check: parts.length > 1 && !(pairs.length === 1 && parts.length === 2),
   }
+}
+
+/** The index has a token for each two adjacent parts. */
+function pairsOf(parts: readonly string[]): readonly string[] {
+  const pairs = parts.slice(1).flatMap((part, i) => pairToken(parts[i]!, part) ?? [])
+  return [...new Set(pairs)].slice(0, mostRequired)
 }
 
 /** Whether a part is always one character: a letter of a spaceless script, or an emoji. */

@@ -15,6 +15,7 @@ import {
   SPACELESS,
   UPPER,
 } from './letters.ts'
+import { addPairs } from './pairs.ts'
 
 /** A searchable text and its position. */
 export interface Token {
@@ -55,20 +56,24 @@ export function tokenizeQuery(text: string): Token[] {
 /** PostgreSQL refuses a tsvector of 1 MB. This much token text is safely below it. */
 const mostIndexedBytes = 512 * 1024
 
-/** The distinct tokens to index for a message, in order of first appearance: all tokens of the searched
- *  beginning (`clip`) of each text, up to 512 KiB of UTF-8. */
-export function indexTokens(texts: readonly string[]): string[] {
+/** What to index for a message: the distinct tokens, in order of first appearance, and the numbers of their
+ *  pairs (`addPairs`). Tokens are those of the searched beginning (`clip`) of each text, up to 512 KiB of
+ *  UTF-8; the names of all pairs have 160 KiB. */
+export function indexTokens(texts: readonly string[]): { tokens: string[]; pairs: ReadonlySet<number> } {
   const distinct = new Set<string>()
+  const pairs = new Set<number>()
   let bytes = 0
   for (const text of texts) {
-    for (const token of tokenize(clip(text))) {
+    const tokens = tokenize(clip(text))
+    addPairs(tokens, pairs)
+    for (const token of tokens) {
+      if (bytes > mostIndexedBytes) break
       if (distinct.has(token.text)) continue
       bytes += utf8Length(token.text)
-      if (bytes > mostIndexedBytes) return [...distinct]
-      distinct.add(token.text)
+      if (bytes <= mostIndexedBytes) distinct.add(token.text)
     }
   }
-  return [...distinct]
+  return { tokens: [...distinct], pairs }
 }
 
 function scan(text: string, purpose: 'text' | 'query'): Token[] {

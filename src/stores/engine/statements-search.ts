@@ -30,6 +30,10 @@ export interface SearchStatements {
   /** `tokens` are separated by spaces. Does nothing for a message that was erased or deleted. */
   putSearchEntry: [InConv & { seq: number; at: number; tokens: string }, never]
   deleteSearchEntries: [InConv & { lo: number; hi: number }, never]
+  /** A bounded part of the work that the index needs after writes, to stay fast. */
+  tidyIndex: [None, never]
+  /** 2 if the entries of the index contain pairs of tokens. */
+  indexForm: [None, { form: number }]
   clearSearch: [None, never]
   resetIndexed: [None, never]
   /** Messages that match in the index, newest first, from conversations outside the trash. Returns only the

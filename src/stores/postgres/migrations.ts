@@ -1,4 +1,5 @@
 import type { Migration } from '../engine/schema.ts'
+import { laterMigrations } from './later-migrations.ts'
 
 /** Append only. A released migration is history: never edit, reorder or delete one, and never call
  *  application code from it, because that code will change. */
@@ -377,23 +378,5 @@ BEGIN
 END $$;
 `,
   },
-  {
-    version: 2,
-    name: 'lists by label',
-    sql: `
-CREATE INDEX conversations_label ON skein.conversations (label, tenant) WHERE label IS NOT NULL;
-`,
-  },
-  {
-    version: 3,
-    name: 'no statistics about texts',
-    // ANALYZE samples values into pg_statistic, where they would stay after their deletion. No plan depends
-    // on the values of these columns.
-    sql: `
-ALTER TABLE skein.drafts ALTER COLUMN text SET STATISTICS 0;
-ALTER TABLE skein.prompts ALTER COLUMN text SET STATISTICS 0;
-ALTER TABLE skein.summaries ALTER COLUMN text SET STATISTICS 0;
-ALTER TABLE skein.events ALTER COLUMN data SET STATISTICS 0;
-`,
-  },
+  ...laterMigrations,
 ]

@@ -249,4 +249,21 @@ CREATE INDEX skein_conversations_label ON skein_conversations(label) WHERE label
     // conversations. An append does not write it.
     sql: `CREATE INDEX skein_conversations_prompt ON skein_conversations(prompt_hash);`,
   },
+  {
+    version: 4,
+    name: 'pairs of words in the search index',
+    // A search of a file without it does not use the pairs (indexForm).
+    isOptional: true,
+    sql: `
+INSERT INTO skein_search (skein_search) VALUES ('delete-all');
+-- Merged in pieces after each batch (tidyIndex), never inside another statement.
+INSERT INTO skein_search (skein_search, rank) VALUES ('automerge', 0);
+INSERT INTO skein_search (skein_search, rank) VALUES ('crisismerge', 1999);
+-- An older version would write entries without pairs: the missing column refuses them.
+DROP TABLE skein_search_map;
+CREATE TABLE skein_search_map (r INTEGER PRIMARY KEY, n INTEGER NOT NULL UNIQUE, form INTEGER NOT NULL) STRICT;
+UPDATE skein_conversations SET unindexed_from = 0 WHERE next_seq > 0 AND unindexed_from IS NOT 0;
+INSERT INTO skein_state (name, value) VALUES ('index_form', 2);
+`,
+  },
 ]

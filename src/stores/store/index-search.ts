@@ -1,3 +1,4 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
 import { ReadOnlyError, StorageFullError } from '../../core/errors.ts'
 import type { IndexOptions } from '../../core/listing.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -8,6 +9,7 @@ import {
   type IndexBatch,
   type IndexPass,
   readBatch,
+  tidyIndex,
   type UnindexedPage,
   unindexedAfter,
   writeBatch,
@@ -19,6 +21,9 @@ const batchMs = 7
 
 /** Milliseconds that it may take with the time of a server, which locks the conversations meanwhile. */
 const lockedMs = 40
+
+/** Messages after which the index is tidied. */
+const tidyAfter = 128
 
 const smallest: BatchSize = { messages: 8, chars: 8_192 }
 const largest: BatchSize = { messages: 400, chars: 1_048_576 }
@@ -32,6 +37,7 @@ export interface Indexer {
 export function createIndexer(engine: Engine): Indexer {
   let size = smallest
   let lease: number | null = null
+  let untidy = 0
   return {
     async step(pass, mode) {
       const began = performance.now()
@@ -47,6 +53,12 @@ export function createIndexer(engine: Engine): Indexer {
       if (lease === null) return null
       const { active } = performance.eventLoopUtilization(busy)
       size = nextSize(size, batch, Math.max(active / batchMs, (performance.now() - began) / lockedMs))
+      untidy += batch.count
+      if (untidy >= tidyAfter) {
+        untidy = 0
+        await giveWay()
+        await engine.write(tidyIndex, 'relaxed')
+      }
       return batch
     },
   }

@@ -123,6 +123,7 @@ export const erasingCases: readonly ContractCase[] = [
     const early = await appendTexts(store, branch, 'swordfish one', 'swordfish two')
     await store.indexSearch()
     assert.equal((await found(store, 'swordfish')).length, 2)
+    assert.deepEqual(await found(store, '"swordfish two"'), [early.ids[1]])
     await store.eraseMessages([early.ids[0]], why)
     assert.deepEqual(await found(store, 'swordfish'), [early.ids[1]])
     const late = await appendTexts(store, branch, 'swordfish three')

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { indexTokens } from '../../../src/core/search/tokenize.ts'
+import { pairName } from '../../../src/core/search/pairs.ts'
+import { termOf } from '../../../src/core/search/term.ts'
+import { indexTokens as index } from '../../../src/core/search/tokenize.ts'
 
+const indexTokens = (texts: readonly string[]) => index(texts).tokens
 const bytes = (texts: readonly string[]) => Buffer.byteLength(texts.join(''))
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `w${i}`).join(' ')
 
@@ -38,5 +41,42 @@ describe('indexTokens', () => {
     const all = bytes(indexTokens(texts))
     expect(all).toBeGreaterThan(500 * 1024)
     expect(all).toBeLessThanOrEqual(512 * 1024)
+  })
+})
+
+describe('the pairs of indexTokens', () => {
+  const pairs = (...texts: string[]) => new Set(Array.from(index(texts).pairs, pairName))
+
+  it('contain those of every phrase that occurs in a text', () => {
+    const found = pairs('the fooBar baz_qux 12:30 日本x', 'é a')
+    for (const phrase of [
+      'the foo',
+      'the foobar',
+      'foobar baz',
+      'bar bazqux',
+      'qux 12',
+      '12 30',
+      '本x',
+      'E A',
+    ])
+      for (const pair of termOf(phrase)!.pairs) expect(found).toContain(pair)
+    expect(termOf('the foobar baz')!.pairs).toHaveLength(2)
+  })
+  it('are of one text, and in order', () => {
+    const [pair] = termOf('red panda')!.pairs
+    expect(pairs('red', 'panda')).not.toContain(pair)
+    expect(pairs('panda red')).not.toContain(pair)
+    expect(pairs('red panda')).toEqual(new Set([pair]))
+  })
+  it('leave out letters of scripts without spaces, which are tokens of two letters', () => {
+    expect(pairs('日本語')).toEqual(new Set())
+    expect(termOf('日本語')!.pairs).toEqual([])
+  })
+  it('do not change, because indexes contain them', () => {
+    expect(termOf('secure context')!.pairs).toEqual(['=p2zm'])
+  })
+  it('take no more than 160 KiB', () => {
+    const many = Array.from({ length: 8 }, (_, i) => numbered(40_000).replaceAll('w', `v${'x'.repeat(i)}`))
+    expect(pairs(...many).size).toBeLessThanOrEqual(32_768)
   })
 })

@@ -28,6 +28,7 @@ describe('words', () => {
       parts: ['hello'],
       prefix: false,
       required: ['hello'],
+      pairs: [],
       requiredPrefix: null,
       check: false,
     })
@@ -97,6 +98,7 @@ describe('prefixes', () => {
       parts: ['foo'],
       prefix: true,
       required: [],
+      pairs: [],
       requiredPrefix: 'foo',
       check: false,
     })
@@ -106,6 +108,7 @@ describe('prefixes', () => {
       parts: ['foo', 'ba'],
       prefix: true,
       required: ['foo'],
+      pairs: [],
       requiredPrefix: 'ba',
       check: true,
     }
@@ -116,6 +119,7 @@ describe('prefixes', () => {
     expect(only('foo.b*')).toMatchObject({
       prefix: true,
       required: ['foo'],
+      pairs: [],
       requiredPrefix: null,
       check: true,
     })

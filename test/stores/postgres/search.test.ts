@@ -30,8 +30,8 @@ describe('the newest matches', () => {
         if (c === 0) await store.trash(id)
       }
       await pool.query(
-        `insert into skein.search (tenant, conv, seq, at, tsv)
-         select $1, c.id, i, ${at}, array_to_tsvector(array_remove(array['all', case when i % 2 = 0 then 'half' end,
+        `insert into skein.search (tenant, conv, seq, at, form, tsv)
+         select $1, c.id, i, ${at}, 2, array_to_tsvector(array_remove(array['all', case when i % 2 = 0 then 'half' end,
            case when i % 50 = 0 then 'some' end, case when i % 700 = 3 then 'few' end,
            case when i = 1234 then 'one' end, case when i < 600 then 'old' end], null)
            || skein.marks($1, ${at}, c.directory, c.kind))

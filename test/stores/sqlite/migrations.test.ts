@@ -19,6 +19,7 @@ const released: Record<number, string> = {
   1: 'fc0220946abd813d86f8a44279e13ba85457f53eaaa2b9ecd12e8aa63d8592f7',
   2: '5b1f6e3b1a9be17238a78bd96159be1af4e0a61a8c318f7c9605a4539ea4e9bc',
   3: '206d4711b3a78587c42269d0c75887244b9c239b2805b5ad08d3943424dee0dd',
+  4: '79edcb4f67aa2732b6904313e4c6f30978254d44efe1cf1fabed191bbb06c761',
 }
 
 /** A future version. */

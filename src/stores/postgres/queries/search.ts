@@ -23,8 +23,8 @@ export const searchQueries = {
     WHERE c.tenant = @tenant::text AND c.id = w.conv AND c.indexed_seq = w.seq_from
     RETURNING c.id AS conv`,
   putSearchEntry: `
-    INSERT INTO skein.search (tenant, conv, seq, at, tsv)
-    SELECT c.tenant, c.id, @seq::int, @at::bigint, array_to_tsvector(
+    INSERT INTO skein.search (tenant, conv, seq, at, form, tsv)
+    SELECT c.tenant, c.id, @seq::int, @at::bigint, 2, array_to_tsvector(
       array_remove(string_to_array(@tokens::text, ' '), '')
         || skein.marks(c.tenant, @at::bigint, c.directory, c.kind))
     FROM skein.conversations c
@@ -34,6 +34,8 @@ export const searchQueries = {
   deleteSearchEntries: `
     DELETE FROM skein.search
     WHERE ${hiddenTenant} AND conv = @conv::uuid AND seq BETWEEN @lo::int AND @hi::int`,
+  tidyIndex: `SELECT skein.tidy_search()`,
+  indexForm: `SELECT 2 AS form`,
   clearSearch: `DELETE FROM skein.search WHERE tenant = @tenant::text`,
   resetIndexed: `
     UPDATE skein.conversations SET indexed_seq = 0 WHERE tenant = @tenant::text AND indexed_seq > 0`,

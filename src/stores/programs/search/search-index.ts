@@ -1,5 +1,6 @@
 import type { Block } from '../../../core/block.ts'
 import { decodeBody } from '../../../core/body.ts'
+import { pairName } from '../../../core/search/pairs.ts'
 import { textsOf } from '../../../core/search/texts.ts'
 import { indexTokens } from '../../../core/search/tokenize.ts'
 import { all, type Program, run } from '../../engine/engine.ts'
@@ -103,7 +104,8 @@ export function* writeBatch({ marks, entries }: IndexBatch): Program<void> {
 
 function tokensOf({ conv, role }: SpanRow, texts: readonly string[]): string {
   const marks = [scopes.everything, scopes.role(role), scopes.conversation(conv)]
-  return [...marks, ...indexTokens(texts)].join(' ')
+  const { tokens, pairs } = indexTokens(texts)
+  return [...marks, ...tokens, ...Array.from(pairs, pairName)].join(' ')
 }
 
 const countedAtOnce = 2_000
@@ -133,6 +135,10 @@ export function* readTexts(rows: readonly { readonly body: string | null }[]): P
     }
     return textsOf(blocks)
   })
+}
+
+export function* tidyIndex(): Program<void> {
+  yield* run('tidyIndex', {})
 }
 
 export function* clearIndex(): Program<void> {

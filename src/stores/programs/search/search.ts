@@ -4,7 +4,7 @@ import type { ConversationId } from '../../../core/ids.ts'
 import type { SearchHit, SearchOptions } from '../../../core/listing.ts'
 import type { SearchQuery } from '../../../core/search/query.ts'
 import { cutSnippet } from '../../../core/search/snippet.ts'
-import { all, type Program, type TokenMatch } from '../../engine/engine.ts'
+import { all, first, type Program, type TokenMatch } from '../../engine/engine.ts'
 import type { CandidateRow, Conv } from '../../engine/rows.ts'
 import { readLoose } from '../content.ts'
 import { needConversation } from '../lookup.ts'
@@ -48,6 +48,9 @@ export function* planSearch(
   matchText: (match: TokenMatch) => string,
 ): Program<SearchPlan> {
   const required = query.all.flatMap(term => term.required)
+  const pairs = query.all.flatMap(term => term.pairs)
+  // A file that cannot be written may have an index of an older version.
+  if (pairs.length > 0 && (yield* first('indexForm', {}))?.form === 2) required.push(...pairs)
   const prefixes = query.all.flatMap(term => (term.requiredPrefix === null ? [] : [term.requiredPrefix]))
   // The index can exclude a word that it decides alone, but not a phrase.
   const none = query.none.filter(term => !term.check && !term.prefix).flatMap(term => term.required)

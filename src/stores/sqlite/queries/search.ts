@@ -25,11 +25,11 @@ export const searchQueries = {
   // Times after the year 2248 share one millisecond, so that 63 bits are enough.
   putSearchEntry: [
     `
-    INSERT INTO skein_search_map (r, n)
+    INSERT INTO skein_search_map (r, n, form)
     SELECT coalesce(
       (SELECT max(x.r) + 1 FROM skein_search_map x
        WHERE x.r >= min(m.at, 8796093022206) << 20 AND x.r < (min(m.at, 8796093022206) + 1) << 20),
-      min(m.at, 8796093022206) << 20), m.n
+      min(m.at, 8796093022206) << 20), m.n, 2
     FROM skein_messages m WHERE m.conv = @conv AND m.seq = @seq AND m.body IS NOT NULL`,
     `
     INSERT INTO skein_search (rowid, tokens)
@@ -45,6 +45,9 @@ export const searchQueries = {
     DELETE FROM skein_search_map WHERE n IN (
       SELECT m.n FROM skein_messages m WHERE m.conv = @conv AND m.seq BETWEEN @lo AND @hi)`,
   ],
+  // Most pages to merge: as many as 128 messages take, once for each level of segments.
+  tidyIndex: `INSERT INTO skein_search (skein_search, rank) VALUES ('merge', 64)`,
+  indexForm: `SELECT value AS form FROM skein_state WHERE name = 'index_form'`,
   clearSearch: [
     `
     INSERT INTO skein_search (skein_search) VALUES ('delete-all')`,

@@ -1,0 +1,55 @@
+import { letterKind, SPACELESS } from './letters.ts'
+import type { Token } from './tokenize.ts'
+
+/** Phrases of common words would have hundreds of thousands of candidates that contain the words apart. So the
+ *  index also has, for each two adjacent tokens, one of 32,768 numbers: a message of a hundred words contains
+ *  a given number by chance in one of 300 cases. Numbers instead of the two words: the list of all pairs of
+ *  words would be larger than the rest of the index. */
+
+const bits = 15
+const digits = 'abcdefghijklmnopqrstuvwxyz234567'
+
+/** Adds the numbers of all pairs of adjacent tokens of a text. The tokens are those of `tokenize`. */
+export function addPairs(tokens: readonly Token[], found: Set<number>): void {
+  const starts: number[] = []
+  for (const [i, { from }] of tokens.entries()) starts[from] ??= i
+  const hashes = tokens.map(token => hash(token.text))
+  for (const [i, { to, text }] of tokens.entries()) {
+    for (let next = starts[to]; next !== undefined && tokens[next]?.from === to; next++) {
+      if (isPaired(text, tokens[next]!.text)) found.add(combine(hashes[i]!, hashes[next]!))
+    }
+  }
+}
+
+/** The token that the index entry of every message with these two adjacent parts contains, or null if the
+ *  tokenizer already makes a token of the two. */
+export function pairToken(first: string, second: string): string | null {
+  return isPaired(first, second) ? pairName(combine(hash(first), hash(second))) : null
+}
+
+/** The token of a number. No word of a text contains `=`. */
+export function pairName(number: number): string {
+  return `=p${digits[number >> 10]}${digits[(number >> 5) & 31]}${digits[number & 31]}`
+}
+
+/** Two letters of a script without spaces are one token. */
+function isPaired(first: string, second: string): boolean {
+  return !(isSpaceless(first) && isSpaceless(second))
+}
+
+function isSpaceless(text: string): boolean {
+  return text.charCodeAt(0) >= 128 && letterKind(text.codePointAt(0)!) === SPACELESS
+}
+
+/** FNV-1a. The index stores the results: a change needs a migration that drops the index. */
+function hash(text: string): number {
+  let sum = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193)
+  return sum
+}
+
+function combine(first: number, second: number): number {
+  let sum = Math.imul(first, 0x9e3779b1) ^ second
+  sum = Math.imul(sum ^ (sum >>> 15), 0x85ebca6b)
+  return (sum ^ (sum >>> 13)) >>> (32 - bits)
+}

@@ -1,0 +1,41 @@
+import type { Migration } from '../engine/schema.ts'
+
+/** Append only, as `migrations.ts`, which contains the first version. */
+export const laterMigrations: readonly Migration[] = [
+  {
+    version: 2,
+    name: 'lists by label',
+    sql: `
+CREATE INDEX conversations_label ON skein.conversations (label, tenant) WHERE label IS NOT NULL;
+`,
+  },
+  {
+    version: 3,
+    name: 'no statistics about texts',
+    // ANALYZE samples values into pg_statistic, where they would stay after their deletion. No plan depends
+    // on the values of these columns.
+    sql: `
+ALTER TABLE skein.drafts ALTER COLUMN text SET STATISTICS 0;
+ALTER TABLE skein.prompts ALTER COLUMN text SET STATISTICS 0;
+ALTER TABLE skein.summaries ALTER COLUMN text SET STATISTICS 0;
+ALTER TABLE skein.events ALTER COLUMN data SET STATISTICS 0;
+`,
+  },
+  {
+    version: 4,
+    name: 'pairs of words in the search index',
+    // The index is only dropped here, and built again in the background. With fastupdate, entries go to a list
+    // that a batch merges into the index at its end: a fifth of the time per message. The function belongs to
+    // the owner of the index, because only the owner may do that.
+    sql: `
+TRUNCATE skein.search;
+-- An older version would write entries without pairs: the missing column refuses them.
+ALTER TABLE skein.search ADD COLUMN form smallint NOT NULL;
+UPDATE skein.conversations SET indexed_seq = 0 WHERE indexed_seq > 0;
+ALTER INDEX skein.search_tsv SET (fastupdate = on);
+CREATE FUNCTION skein.tidy_search() RETURNS bigint
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$ SELECT gin_clean_pending_list('skein.search_tsv'::regclass) $$;
+`,
+  },
+]
