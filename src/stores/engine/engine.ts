@@ -79,6 +79,8 @@ export interface Engine {
   inspect(signal?: AbortSignal): Promise<readonly EngineFault[]>
   /** Whether a background task may write now. False inside a transaction of a handle's owner. */
   isFree(): boolean
+  /** Messages to index before `tidyIndex` pays off. */
+  readonly tidyAfter: number
   /** Says that there are messages that are not in the search index. */
   noteUnindexed(): void
   /** The text of a query in the language of the engine's index. */

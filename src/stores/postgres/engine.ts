@@ -67,6 +67,8 @@ export function postgresEngine(
     close,
     isFree: () => true,
     noteUnindexed: () => undefined,
+    // A search reads the entries that wait, about 1 ms for so many.
+    tidyAfter: 1_024,
   }
 
   async function query<T>(program: () => Program<T>): Promise<T> {

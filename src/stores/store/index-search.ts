@@ -20,10 +20,7 @@ import { createPace, type Pace } from './pace.ts'
 const batchMs = 7
 
 /** Milliseconds that it may take with the time of a server, which locks the conversations meanwhile. */
-const lockedMs = 40
-
-/** Messages after which the index is tidied. */
-const tidyAfter = 128
+const lockedMs = 100
 
 const smallest: BatchSize = { messages: 8, chars: 8_192 }
 const largest: BatchSize = { messages: 400, chars: 1_048_576 }
@@ -54,7 +51,7 @@ export function createIndexer(engine: Engine): Indexer {
       const { active } = performance.eventLoopUtilization(busy)
       size = nextSize(size, batch, Math.max(active / batchMs, (performance.now() - began) / lockedMs))
       untidy += batch.count
-      if (untidy >= tidyAfter) {
+      if (untidy >= engine.tidyAfter) {
         untidy = 0
         await giveWay()
         await engine.write(tidyIndex, 'relaxed')
