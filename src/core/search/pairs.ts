@@ -1,10 +1,10 @@
 import { letterKind, SPACELESS } from './letters.ts'
 import type { Token } from './tokenize.ts'
 
-/** Phrases of common words would have hundreds of thousands of candidates that contain the words apart. So the
- *  index also has, for each two adjacent tokens, one of 32,768 numbers: a message of a hundred words contains
- *  a given number by chance in one of 300 cases. Numbers instead of the two words: the list of all pairs of
- *  words would be larger than the rest of the index. */
+/** Phrases of common words would have hundreds of thousands of candidates that contain the words apart. So
+ *  the index also has, for each two adjacent tokens, one of 32,768 numbers: a message of a hundred words
+ *  contains a given number by chance in one of 300 cases. Numbers instead of the two words: the list of all
+ *  pairs of words would be larger than the rest of the index. */
 
 const bits = 15
 const digits = 'abcdefghijklmnopqrstuvwxyz234567'

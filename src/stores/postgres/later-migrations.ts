@@ -24,9 +24,9 @@ ALTER TABLE skein.events ALTER COLUMN data SET STATISTICS 0;
   {
     version: 4,
     name: 'pairs of words in the search index',
-    // The index is only dropped here, and built again in the background. With fastupdate, entries go to a list
-    // that a batch merges into the index at its end: a fifth of the time per message. The function belongs to
-    // the owner of the index, because only the owner may do that.
+    // The index is only dropped here, and built again in the background. With fastupdate, entries go to a
+    // list that is merged into the index now and then: half of the time per message. The function belongs to
+    // the owner of the index, because only the owner may merge it.
     sql: `
 TRUNCATE skein.search;
 -- An older version would write entries without pairs: the missing column refuses them.
