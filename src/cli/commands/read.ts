@@ -13,7 +13,7 @@ export const readCommands: readonly Command[] = [
     arguments: [],
     options: {
       all,
-      limit: { short: 'l', value: '<n>', help: 'how many; 20 unless said otherwise' },
+      limit: { short: 'l', value: '<n>', help: 'how many; default 20' },
       title: { value: '<text>', help: 'whose title has this text' },
       tag: { value: '<tag>', help: 'that have this tag' },
       label: {
@@ -95,7 +95,7 @@ export const readCommands: readonly Command[] = [
     arguments: [{ name: 'query', many: true }],
     options: {
       all,
-      limit: { short: 'l', value: '<n>', help: 'how many hits; 20 unless said otherwise, 200 at most' },
+      limit: { short: 'l', value: '<n>', help: 'how many hits; default 20, at most 200' },
       ranked: { help: 'the best first, instead of the newest' },
     },
     examples: [

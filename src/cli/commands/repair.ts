@@ -19,7 +19,7 @@ export const repairCommands: readonly Command[] = [
     name: 'recover',
     aliases: underNouns('recover'),
     group: 'Keep',
-    summary: 'copy what is sound of a damaged file into a new one',
+    summary: 'copy the intact part of a damaged file into a new one',
     arguments: [{ name: 'file', optional: true }],
     options: {
       output: { short: 'o', value: '<file>', help: 'where to; otherwise beside it, as …-recovered.db' },

@@ -20,8 +20,8 @@ export const backupCommand: CommandHandler = async (args, context) => {
   if (!isToFile) throw new UsageError('a backup is a file', 'To copy into another store: skein copy')
   if (!isFile) {
     throw new UsageError(
-      'a backup of one moment is for the server to make',
-      'pg_dump; or, conversation by conversation: skein copy <url> <file>',
+      'backup copies SQLite files, and this store is a PostgreSQL database',
+      'Use pg_dump, or copy each conversation: skein copy <url> <file>',
     )
   }
   if (!existsSync(target)) throw new UsageError(`there is no store at ${target} yet`, 'Say something first')

@@ -115,6 +115,6 @@ function tell(
       context.err.line('  all of them: the same with --json')
   }
   context.err.line(
-    `${style.safe(damaged)} is as it was ${dot} look at the new one: skein --db ${style.safe(shellWord(to))} ls`,
+    `${style.safe(damaged)} is unchanged ${dot} list the new one: skein --db ${style.safe(shellWord(to))} ls`,
   )
 }

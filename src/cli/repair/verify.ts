@@ -136,15 +136,15 @@ async function tellFindings(
       `${style.failed(failed)} ${damage > 0 && damaged > 0 ? damagedLine(verified) : 'the store is damaged'}`,
     )
     await list('damage', damage)
-    context.out.line(`  save what is sound: ${style.id(recover)} ${dot} the file itself is left alone`)
-  } else if (!context.quiet) context.out.line(`${style.ok(ok)} all are sound`)
+    context.out.line(`  copy the intact part: ${style.id(recover)} ${dot} the file itself is not changed`)
+  } else if (!context.quiet) context.out.line(`${style.ok(ok)} no problems found`)
   if (repairable > 0) {
-    const what = `${plural(repairable, 'thing')} can be computed anew, no words are lost`
-    context.out.line(`${style.note(note)} ${what}. ${style.id(recover)} writes a file where they are right`)
+    const what = `${plural(repairable, 'thing')} can be recomputed, no content is lost`
+    context.out.line(`${style.note(note)} ${what}. ${style.id(recover)} writes a corrected file`)
     await list('repairable', repairable)
   }
   if (odd > 0 && !context.quiet)
-    context.err.line(`${plural(odd, 'thing')} odd but lawful ${dot} ${skein} verify --json has them`)
+    context.err.line(`${plural(odd, 'note')} that need no action ${dot} ${skein} verify --json lists them`)
 
   async function list(severity: Finding['severity'], total: number): Promise<void> {
     const listed = findings.filter(finding => finding.severity === severity).slice(0, mostListed)
@@ -152,9 +152,9 @@ async function tellFindings(
       context.out.line(`  ${await lineOf(finding)}`)
       const standing = countDependents(finding)
       if (finding.before === null || standing === null) continue
-      const stand = standing === 1 ? 'stands' : 'stand'
+      const depend = standing === 1 ? 'depends' : 'depend'
       context.out.line(
-        `          ${plural(finding.before, 'message')} before it, ${formatInteger(standing)} after it ${stand} on it`,
+        `          ${plural(finding.before, 'message')} before it, ${formatInteger(standing)} after it ${depend} on it`,
       )
     }
     if (total > listed.length)
@@ -177,9 +177,9 @@ async function tellFindings(
 }
 
 function damagedLine({ conversations, damaged }: Verified): string {
-  const sound = Math.max(0, conversations - damaged)
+  const intact = Math.max(0, conversations - damaged)
   const isOrAre = (count: number) => (count === 1 ? 'is' : 'are')
-  return `${plural(damaged, 'conversation')} ${isOrAre(damaged)} damaged, ${formatInteger(sound)} ${isOrAre(sound)} sound`
+  return `${plural(damaged, 'conversation')} ${isOrAre(damaged)} damaged, ${formatInteger(intact)} ${isOrAre(intact)} intact`
 }
 
 /** Null without a title, and if the conversation cannot be read. */

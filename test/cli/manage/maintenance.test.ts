@@ -34,7 +34,7 @@ test('verify reports no findings for intact data: large texts, media, erased and
     await store.trash(gone.conversation.id)
   })
   const all = await here.skein(['verify'])
-  expect(all).toMatchObject({ code: 0, stdout: '✓ all are sound\n' })
+  expect(all).toMatchObject({ code: 0, stdout: '✓ no problems found\n' })
   expect(all.stderr).toMatch(/^checked 5 messages in 2 conversations · 1 erased on purpose · [\d.]+ m?s\n$/)
   expect(JSON.parse((await here.skein(['verify', '--json'])).stdout)).toEqual({
     checked: 5,
@@ -65,9 +65,9 @@ test('verify names the damaged message, and how many messages precede and follow
   const found = await here.skein(['verify'])
   expect(found.code).toBe(1)
   const short = (id: string) => id.slice(0, 6)
-  expect(found.stdout).toContain('✗ 1 conversation is damaged, 1 is sound\n')
+  expect(found.stdout).toContain('✗ 1 conversation is damaged, 1 is intact\n')
   expect(found.stdout).toContain(`· ${short(one.ids[1]!)}: stored text does not match its id\n`)
-  expect(found.stdout).toContain('          1 message before it, 2 after it stand on it\n')
+  expect(found.stdout).toContain('          1 message before it, 2 after it depend on it\n')
   expect(found.stdout).not.toMatch(driving)
   const json = JSON.parse((await here.skein(['verify', '--json', one.conversation.id])).stdout)
   expect(json).toMatchObject({ checked: 4, conversations: 1 })

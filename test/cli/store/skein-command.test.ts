@@ -47,7 +47,7 @@ it('every hint repeats --db, so that it can be pasted (B15)', async () => {
   // Damage.
   writeFileSync(join(here.cwd, 'my notes.db'), 'x'.repeat(8_192))
   const verified = await here.skein([...db, 'verify'])
-  expect(verified.stdout).toContain(`save what is sound: ${skein} recover ·`)
+  expect(verified.stdout).toContain(`copy the intact part: ${skein} recover ·`)
   expect((await here.skein(['ls'])).stderr).toContain('begin one: skein "…"')
 })
 
