@@ -6,6 +6,23 @@ export interface AllConversations {
   readonly skipped: readonly SkippedRow[]
 }
 
+/** The conversations that pass the filter, newest first, one page at a time. */
+export async function* eachConversation(
+  store: Pick<Lister, 'listConversations'>,
+  filter: ConversationFilter = {},
+): AsyncGenerator<ListedConversation> {
+  for (let after: string | undefined, more = true; more; ) {
+    const page = await store.listConversations({
+      ...filter,
+      limit: 50,
+      ...(after !== undefined && { after }),
+    })
+    yield* page.items
+    after = page.next ?? undefined
+    more = after !== undefined
+  }
+}
+
 /** All conversations that pass the filter, newest first. Reads all pages. */
 export async function allConversations(
   store: Pick<Lister, 'listConversations'>,

@@ -13,7 +13,7 @@ import { noteLine } from '../output/print.ts'
 import { formatTime } from '../output/time.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
-import { allConversations } from './all-conversations.ts'
+import { eachConversation } from './all-conversations.ts'
 import { forgetLines, inputsOf, tellInputs } from './remnants.ts'
 
 /** `skein gc`: moves expired conversations to the trash, and purges old ones from it. */
@@ -55,8 +55,10 @@ async function isPlausible(store: Maintainer): Promise<boolean> {
 /** What has been in the trash long enough. The store also waits for two sweeps, as a safeguard of automatic
  *  ones; a person who runs `gc` has decided. */
 async function overdueIn(store: Lister, now: number): Promise<readonly ConversationId[]> {
-  const { items } = await allConversations(store, { trashed: true })
-  return items.filter(({ trashedAt }) => trashedAt!.getTime() <= now - trashGraceMs).map(({ id }) => id)
+  const overdue: ConversationId[] = []
+  for await (const { id, trashedAt } of eachConversation(store, { trashed: true }))
+    if (trashedAt!.getTime() <= now - trashGraceMs) overdue.push(id)
+  return overdue
 }
 
 function withOverdue(receipt: SweepReceipt, overdue: readonly ConversationId[]): SweepReceipt {
@@ -241,8 +243,10 @@ async function keptBy(
 ): Promise<readonly Kept[]> {
   if (clockJumped) return []
   const gone = new Set<string>(trashed)
-  const { items } = await allConversations(store)
-  return items
-    .filter(({ id, expiresAt }) => expiresAt !== null && expiresAt.getTime() <= now && !gone.has(id))
-    .map(({ id, task }) => ({ id, reason: task === null ? 'no task' : 'someone is answering' }))
+  const kept: Kept[] = []
+  for await (const { id, expiresAt, task } of eachConversation(store)) {
+    if (expiresAt === null || expiresAt.getTime() > now || gone.has(id)) continue
+    kept.push({ id, reason: task === null ? 'no task' : 'someone is answering' })
+  }
+  return kept
 }

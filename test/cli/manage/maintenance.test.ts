@@ -177,6 +177,39 @@ test('gc purges in one run what has been in the trash for 7 days, and compacts t
   expect((await here.skein(['restore', id])).code).toBe(3)
 })
 
+test('gc looks at 20,000 conversations in a heap that could not hold them', async () => {
+  using here = home()
+  await stocked(here, store => tell(store, { title: 'one of many' }, 'a question'))
+  const db = new BetterSqlite3(storeFile(here))
+  const columnsOf = (table: string) =>
+    db.prepare('SELECT name FROM pragma_table_info(?)').pluck().all(table) as string[]
+  const copy = (table: string, from: string, own: Record<string, string>) => {
+    const columns = columnsOf(table)
+    db.exec(
+      `INSERT INTO ${table} (${columns}) SELECT ${columns.map(name => own[name] ?? `x.${name}`)} ${from}`,
+    )
+  }
+  copy('skein_conversations', `FROM ${numbers}, skein_conversations x`, {
+    c: 'x.c + n.value',
+    id: `printf('00000000-0000-4000-8000-%012x', n.value)`,
+  })
+  copy('skein_branches', 'FROM skein_conversations c, skein_branches x WHERE c.c <> x.conv', { conv: 'c.c' })
+  expect(db.prepare('SELECT count(*) FROM skein_branches').pluck().get()).toBe(20_001)
+  db.close()
+  const { stderr, code } = await here.skein(['gc', '--dry-run'], {
+    env: { NODE_OPTIONS: '--max-old-space-size=24' },
+  })
+  expect({ stderr, code }).toEqual({
+    stderr: 'nothing has expired, and nothing in the trash is old enough\n',
+    code: 0,
+  })
+})
+
+/** 1 to 20,000 as the column `value`. */
+const numbers = `(
+  WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 20000)
+  SELECT value FROM n) n`
+
 test('gc removes nothing if the clock has moved backwards, or by more than a year', async () => {
   for (const swept of [Date.now() + 2 * day, Date.now() - 500 * day]) {
     using here = home()
