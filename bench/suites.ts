@@ -11,6 +11,7 @@ import { forkSuite } from './rows/fork.ts'
 import { growthSuite } from './rows/growth.ts'
 import { listSuite } from './rows/list.ts'
 import { loadSuite } from './rows/load.ts'
+import { parallelSuite } from './rows/parallel.ts'
 import { partsSuite } from './rows/parts.ts'
 import { peersSuite } from './rows/peers.ts'
 import { postgresSuite } from './rows/postgres.ts'
@@ -24,6 +25,7 @@ import type { Suite } from './suite.ts'
 /** All suites, in the order of the table. */
 export const suites: readonly Suite[] = [
   appendSuite,
+  parallelSuite,
   loadSuite,
   tailSuite,
   listSuite,

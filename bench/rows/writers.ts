@@ -8,7 +8,8 @@ import { makeTurn, workId } from '../workload.ts'
 /** Several processes that write to one file as fast as they can, each to its own conversation. The floor uses
  *  SQLite's own waiting. */
 
-const writers = 4
+const counts = [1, 2, 4] as const
+type Count = (typeof counts)[number]
 const runMs = 3_000
 
 interface WriteArgs {
@@ -27,7 +28,8 @@ interface Written {
 
 async function open({ name, file }: WriteArgs): Promise<null> {
   const contender = await openContender(name, file, 'normal')
-  for (let writer = 0; writer < writers; writer++) await contender.create(workId(writer), 'one of several')
+  for (let writer = 0; writer < Math.max(...counts); writer++)
+    await contender.create(workId(writer), 'one of several')
   await contender.close()
   return null
 }
@@ -62,7 +64,12 @@ interface Shared {
   readonly longest: number
 }
 
-async function together(name: ContenderName, file: string, durability: 'full' | 'normal'): Promise<Shared> {
+async function together(
+  name: ContenderName,
+  file: string,
+  durability: 'full' | 'normal',
+  writers: Count,
+): Promise<Shared> {
   const args: WriteArgs = { name, file, durability, writer: 0 }
   await inFreshProcess({ suite: 'writers', task: 'open', args })
   const all = Array.from({ length: writers }, (_, writer) =>
@@ -86,26 +93,42 @@ export const writersSuite: Suite = {
   async run(bench) {
     const lines: Line[] = []
     for (const durability of ['full', 'normal'] as const) {
-      const measured: Record<'floor' | 'ours', Shared[]> = { floor: [], ours: [] }
+      const measured = new Map(counts.map(count => [count, { floor: [], ours: [] } as Measured]))
       for (let round = 0; round < Math.ceil(bench.scale.rounds / 3); round++) {
-        for (const name of ['floor', 'ours'] as const) {
-          const file = join(bench.place, `writers-${name}-${durability}-${round}.db`)
-          measured[name].push(await together(name, file, durability))
+        for (const count of counts) {
+          for (const name of ['floor', 'ours'] as const) {
+            const file = join(bench.place, `writers-${name}-${count}-${durability}-${round}.db`)
+            measured.get(count)![name].push(await together(name, file, durability, count))
+          }
         }
       }
-      lines.push(...linesOf(durability, measured))
+      const alone = measured.get(1)!
+      for (const count of counts) {
+        if (count > 1) lines.push(...linesOf(count, durability, measured.get(count)!, alone))
+      }
     }
     return lines
   },
 }
 
-function linesOf(durability: string, { floor, ours }: Record<'floor' | 'ours', Shared[]>): Line[] {
+type Measured = Record<'floor' | 'ours', Shared[]>
+
+function linesOf(writers: Count, durability: string, { floor, ours }: Measured, alone: Measured): Line[] {
   const work = `${writers} processes write one file, ${durability.toUpperCase()}`
   const shown = (all: Shared[]) =>
     `${median(all.map(one => one.fairness)).toFixed(2)}, ` +
     `${median(all.map(one => one.turns / (runMs / 1_000))).toFixed(0)} turns/s`
   const errors = ours.reduce((sum, one) => sum + one.errors, 0)
+  const more = (all: Shared[], one: Shared[]) => median(all.map(({ turns }, i) => turns / one[i]!.turns))
   return [
+    {
+      work: `${work}: turns ÷ turns of one process`,
+      floor: more(floor, alone.floor).toFixed(2),
+      ours: more(ours, alone.ours).toFixed(2),
+      value: more(ours, alone.ours),
+      goal: 1,
+      more: true,
+    },
     {
       work: `${work}: slowest ÷ fastest`,
       floor: shown(floor),

@@ -275,7 +275,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   draftedTurns: { conv },
   eventFacts: { conv },
   rawTags: { conv },
-  unsearchable: { conv, below: 9 },
+  unsearchable: { conv, from: 0, below: 9 },
   rawBlobs: { after: '', limit: 10 },
   blobPiece: { hash: 'h', offset: 0, most: 10 },
   blobUsers: { hash: 'h', limit: 10 },

@@ -87,7 +87,7 @@ export interface VerifyStatements {
   eventFacts: [InConv, { count: number; last: number | null }]
   rawTags: [InConv, { tag: string }]
   /** Messages below the mark that are missing in the search index although they have content. */
-  unsearchable: [InConv & { below: number }, { count: number; first: number | null }]
+  unsearchable: [InConv & { from: number; below: number }, { count: number; first: number | null }]
 
   /** In order of their hashes. `used` is 1 if a message refers to the blob, `length` is the length of its
    *  data. */

@@ -64,7 +64,7 @@ export const verifyQueries = {
   rawTags: `SELECT tag FROM skein.tags WHERE ${inConv}`,
   unsearchable: `
     SELECT count(*) AS count, min(m.seq) AS first FROM skein.messages m
-    WHERE m.${inConv} AND m.seq < @below::int AND m.body IS NOT NULL AND NOT EXISTS (
+    WHERE m.${inConv} AND m.seq >= @from::int AND m.seq < @below::int AND m.body IS NOT NULL AND NOT EXISTS (
       SELECT FROM skein.search s WHERE s.${hiddenTenant} AND s.conv = m.conv AND s.seq = m.seq)`,
 
   rawBlobs: `

@@ -119,6 +119,25 @@ function* checkBranches(conversation: RawConversationRow, findings: FindingList)
   }
 }
 
+/** Messages that one statement looks up in the search index. */
+const searchedAtOnce = 2_000
+
+/** Finds messages that are marked as indexed and are not in the search index. */
+function* checkSearchable(conv: Conv, end: number, findings: FindingList): Program<void> {
+  let count = 0
+  let seq: number | null = null
+  for (let from = 0; from < end; from += searchedAtOnce) {
+    const below = Math.min(from + searchedAtOnce, end)
+    const lacking = yield* first('unsearchable', { conv, from, below })
+    count += lacking?.count ?? 0
+    seq ??= lacking?.first ?? null
+  }
+  if (count > 0)
+    findings.add('repairable', `${count} of its messages are missing in the search index`, {
+      ...(seq !== null && { seq }),
+    })
+}
+
 /** Checks the counters, marks and lists of the conversation. */
 function* checkDerived(conversation: RawConversationRow, findings: FindingList): Program<void> {
   const { conv, indexed_seq, next_seq, next_event, tags, prompt_known, prompt_hash } = conversation
@@ -128,11 +147,7 @@ function* checkDerived(conversation: RawConversationRow, findings: FindingList):
       'repairable',
       `the search index is said to reach up to ${indexed_seq}, and next is ${next_seq}`,
     )
-  const lacking = yield* first('unsearchable', { conv, below: Math.min(indexed_seq, next_seq) })
-  if (lacking && lacking.count > 0)
-    findings.add('repairable', `${lacking.count} of its messages are missing in the search index`, {
-      ...(lacking.first !== null && { seq: lacking.first }),
-    })
+  yield* checkSearchable(conv, Math.min(indexed_seq, next_seq), findings)
   const events = yield* first('eventFacts', { conv })
   if (events?.last != null && events.last >= next_event)
     findings.add(

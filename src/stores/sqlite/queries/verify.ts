@@ -58,7 +58,7 @@ export const verifyQueries = {
   rawTags: `SELECT tag FROM skein_tags WHERE conv = @conv`,
   unsearchable: `
     SELECT count(*) AS count, min(m.seq) AS first FROM skein_messages m
-    WHERE m.conv = @conv AND m.seq < @below AND m.body IS NOT NULL
+    WHERE m.conv = @conv AND m.seq >= @from AND m.seq < @below AND m.body IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM skein_search_map s WHERE s.n = m.n)`,
 
   rawBlobs: `
