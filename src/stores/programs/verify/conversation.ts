@@ -126,12 +126,14 @@ const searchedAtOnce = 2_000
 function* checkSearchable(conv: Conv, end: number, findings: FindingList): Program<void> {
   let count = 0
   let seq: number | null = null
-  for (let from = 0; from < end; from += searchedAtOnce) {
+  let from = 0
+  do {
     const below = Math.min(from + searchedAtOnce, end)
     const lacking = yield* first('unsearchable', { conv, from, below })
     count += lacking?.count ?? 0
     seq ??= lacking?.first ?? null
-  }
+    from = below
+  } while (from < end)
   if (count > 0)
     findings.add('repairable', `${count} of its messages are missing in the search index`, {
       ...(seq !== null && { seq }),
