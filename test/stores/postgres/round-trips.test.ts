@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Store } from '../../../src/core/ports.ts'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { freshDatabase } from './database.ts'
-import { type Proxy, startProxy } from './proxy.ts'
+import { type Proxy as WireProxy, startProxy } from './proxy.ts'
 
 /** Counts the requests that a client sends: each Sync of the extended protocol, and each simple query, makes
  *  the server answer. */
@@ -26,7 +26,7 @@ function requestCounter(): { readonly count: number; see(sent: Buffer): void } {
 }
 
 /** Counts the requests of a call. The store only reads, so it has no work in the background. */
-async function countRequests(proxy: Proxy, store: Store, call: (store: Store) => Promise<unknown>) {
+async function countRequests(proxy: WireProxy, store: Store, call: (store: Store) => Promise<unknown>) {
   const requests = requestCounter()
   proxy.cut = sent => {
     requests.see(sent)
