@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Store } from '../../../src/core/ports.ts'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { freshDatabase } from './database.ts'
-import { type Proxy as WireProxy, startProxy } from './proxy.ts'
+import { startProxy, type Proxy as WireProxy } from './proxy.ts'
 
 /** Counts the requests that a client sends: each Sync of the extended protocol, and each simple query, makes
  *  the server answer. */
