@@ -86,7 +86,7 @@ async function newestPage(hunt: Hunt, from: OrderKey | null, limit: number): Pro
 async function rankedPage(hunt: Hunt, start: PageStart, limit: number): Promise<AnswerPage> {
   const { skip, from } = start
   const { answers, stoppedAt } = await huntAnswers(hunt, { wanted: mostRanked, from, to: start.to })
-  const ranked = rank(answers, hunt.query)
+  const ranked = await rank(answers, hunt)
   const to = start.to ?? stoppedAt
   const shown = ranked.slice(skip, skip + limit)
   if (ranked.length > skip + limit) {
@@ -96,11 +96,13 @@ async function rankedPage(hunt: Hunt, start: PageStart, limit: number): Promise<
 }
 
 /** Best first, and among equals the newest. */
-function rank(answers: readonly SearchAnswer[], query: SearchQuery): SearchAnswer[] {
-  return answers
-    .map(answer => ({ answer, score: score(answer.texts, query) }))
-    .sort((a, b) => b.score - a.score)
-    .map(({ answer }) => answer)
+async function rank(answers: readonly SearchAnswer[], { query, pace }: Hunt): Promise<SearchAnswer[]> {
+  const scored: { readonly answer: SearchAnswer; readonly score: number }[] = []
+  for (const answer of answers) {
+    if (pace.isDue()) await pace.breathe()
+    scored.push({ answer, score: score(answer.texts, query) })
+  }
+  return scored.sort((a, b) => b.score - a.score).map(({ answer }) => answer)
 }
 
 /** Messages to read at once. */
