@@ -75,7 +75,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     close,
     isFree: () => db.open && !db.inTransaction && !db.readonly,
     noteUnindexed: () => undefined,
-    tidyAfter: 128,
+    tidyAfter: 96,
   }
 
   async function query<T>(program: () => Program<T>): Promise<T> {

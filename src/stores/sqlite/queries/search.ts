@@ -45,7 +45,7 @@ export const searchQueries = {
     DELETE FROM skein_search_map WHERE n IN (
       SELECT m.n FROM skein_messages m WHERE m.conv = @conv AND m.seq BETWEEN @lo AND @hi)`,
   ],
-  // Most pages to merge: as many as 128 messages take, once for each level of segments.
+  // Most pages to merge: as many as 96 messages take, once for each level of segments.
   tidyIndex: `INSERT INTO skein_search (skein_search, rank) VALUES ('merge', 64)`,
   indexForm: `SELECT value AS form FROM skein_state WHERE name = 'index_form'`,
   clearSearch: [
