@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeApi } from './docs/api.ts'
 import { describeCli } from './docs/cli.ts'
+import { type Growth, growthPicture } from './docs/growth-picture.ts'
 import { describeJson } from './docs/json.ts'
 import { describePostgres } from './docs/postgres-schema.ts'
 import { describeRequirements } from './docs/requirements.ts'
@@ -30,6 +31,7 @@ const documents = {
   'docs/cli.md': describeCli(),
   'docs/json.md': describeJson(),
   'docs/requirements.md': describeRequirements(),
+  'docs/performance.svg': growthPicture(JSON.parse(read('bench/growth.json')!) as Growth),
   ...describeApi(),
 }
 const changed = Object.entries(documents).filter(([path, text]) => read(path) !== text)

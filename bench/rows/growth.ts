@@ -84,11 +84,16 @@ export const growthSuite: Suite = {
     for (const name of names) all[name] = await grown(bench, name)
     const growth: Growth = { measured: new Date().toISOString().slice(0, 10), ...all }
     if (bench.scale.history === sizes.at(-1)) {
-      writeFileSync(join(import.meta.dirname, '../growth.json'), `${JSON.stringify(growth, null, 1)}\n`)
+      writeFileSync(join(import.meta.dirname, '../growth.json'), `${JSON.stringify(growth, rounded, 2)}\n`)
       stops.push('bench/growth.json was written; `npm run docs` draws docs/performance.svg from it')
     }
     return sizes.flatMap(size => linesOf(growth, size))
   },
+}
+
+/** Tenths of a microsecond are enough. */
+function rounded(_: string, value: unknown): unknown {
+  return typeof value === 'number' ? Math.round(value * 10) / 10 : value
 }
 
 function linesOf(growth: Growth, size: number): readonly Line[] {
