@@ -1,0 +1,100 @@
+import type { Branch } from './branch.ts'
+import type { Conversation } from './conversation.ts'
+import type { ConversationId } from './ids.ts'
+import type { ListedConversation } from './listing.ts'
+import type { Message } from './message.ts'
+import type { DraftPiece, Turn } from './turn.ts'
+
+/** Where to begin to follow, and when to end. */
+export interface FollowOptions {
+  /** The cursor of the last event that was handled. Follows from there, without a gap or a duplicate, at any
+   *  later time and in any process. Default: from now on. */
+  readonly after?: string
+  /** Ends the iteration without an error. */
+  readonly signal?: AbortSignal
+  /** `preview` returns only the beginning of blobs. Default: `whole`. */
+  readonly blobs?: 'whole' | 'preview'
+}
+
+/** A change of a followed conversation. */
+export type FollowEvent = {
+  /** Pass it as `after` to continue behind this event. */
+  readonly cursor: string
+} & FollowChange
+
+/** What has changed. Messages come once each, in order of seq. The other kinds are states: the newest one
+ *  replaces the earlier ones. */
+export type FollowChange =
+  | {
+      /** A message was stored. */
+      readonly type: 'message'
+      /** The message. */
+      readonly message: Message
+    }
+  | {
+      /** A turn began, continued or ended. */
+      readonly type: 'turn'
+      /** The turn as it is now. */
+      readonly turn: Turn
+    }
+  | {
+      /** Pieces of an unfinished answer arrived. */
+      readonly type: 'draft'
+      /** The turn that is answered. */
+      readonly turn: Turn
+      /** The pieces that are new since the event before, in order of `n`. If the first one has n = 0, an
+       *  answer begins. */
+      readonly pieces: readonly DraftPiece[]
+    }
+  | {
+      /** A branch was created, moved or changed. */
+      readonly type: 'branch'
+      /** The branch as it is now. */
+      readonly branch: Branch
+    }
+  | {
+      /** A branch was deleted or renamed. */
+      readonly type: 'branch_deleted'
+      /** Its former name. */
+      readonly name: string
+    }
+  | {
+      /** All branches. The first event of an iteration without a cursor, and after a cursor if branches have
+       *  changed since. */
+      readonly type: 'branches'
+      /** Oldest first, at most 1,000. */
+      readonly branches: readonly Branch[]
+    }
+  | {
+      /** A field of the conversation has changed: title, model, trash … */
+      readonly type: 'conversation'
+      /** The conversation as it is now. */
+      readonly conversation: Conversation
+    }
+  | {
+      /** The conversation was purged. The iteration ends. */
+      readonly type: 'gone'
+      /** The id of the conversation. */
+      readonly conversationId: ConversationId
+    }
+
+/** A conversation with new activity. */
+export interface ActivityEvent {
+  /** Pass it as `after` to continue behind this event. */
+  readonly cursor: string
+  /** The conversation with its active branch. */
+  readonly conversation: ListedConversation
+}
+
+/** Follows changes, also those of other processes. */
+export interface Follower {
+  /** Changes of a conversation as they happen. Writes of this process arrive at once; those of others are
+   *  found by reading versions four times a second, and ten times while an answer streams. However many
+   *  iterations follow, a change is read once. Throws NotFoundError if the conversation does not exist. */
+  follow(id: ConversationId, options?: FollowOptions): AsyncIterable<FollowEvent>
+  /** Activity in all conversations of the tenant. Clocks and commits may be out of order, so a cursor looks
+   *  back one minute: after a reconnect an activity may be repeated, but none is missing. */
+  followActivity(options?: Omit<FollowOptions, 'blobs'>): AsyncIterable<ActivityEvent>
+  /** The versions of conversations, by id. An unknown id has no entry. Takes one statement. */
+  versionsOf(ids: readonly ConversationId[]): Promise<ReadonlyMap<ConversationId, number>>
+}
