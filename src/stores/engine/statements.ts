@@ -56,7 +56,6 @@ export interface EventRow {
 type None = Readonly<Record<never, never>>
 
 interface TurnPage extends InConv {
-  readonly status: string | null
   readonly above: number
   readonly below: number
   readonly limit: number
@@ -221,8 +220,15 @@ export interface Statements extends RecordStatements, SearchStatements, VerifySt
   // Turns and drafts
   turn: [InConv & { key: string }, TurnRow]
   /** The turns that begin between two seqs, both excluded. */
-  listTurns: [TurnPage, TurnRow]
-  listTurnsDown: [TurnPage, TurnRow]
+  listTurns: [TurnPage & { status: string | null }, TurnRow]
+  listTurnsDown: Statements['listTurns']
+  /** Those of one status, interrupted or failed. */
+  listStoppedTurns: [TurnPage & { status: 'interrupted' | 'failed' }, TurnRow]
+  listStoppedTurnsDown: Statements['listStoppedTurns']
+  listOpenTurns: [TurnPage, TurnRow]
+  listOpenTurnsDown: [TurnPage, TurnRow]
+  /** Uses no index but the primary key, so that a damaged index hides no turn. */
+  turnsByKey: [InConv & { after: string; limit: number }, TurnRow]
   /** A conversation has few open turns, however many have ended. */
   openTurns: [InConv, TurnRow]
   openTurnOn: [OnBranch, TurnRow]

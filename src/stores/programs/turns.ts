@@ -31,13 +31,18 @@ export function* listTurns(id: ConversationId, options: ListTurns): Program<Page
   const { conv } = yield* needConversation(id)
   const { limit = defaultLimit, order = 'ascending', status = null } = options
   const isUp = order === 'ascending'
-  const rows = yield* all(isUp ? 'listTurns' : 'listTurnsDown', {
+  const range = {
     conv,
-    status,
     above: isUp ? numberAfter(options, -1) : -1,
     below: isUp ? aboveAll : numberAfter(options, aboveAll),
     limit: limit + 1,
-  })
+  }
+  const rows =
+    status === 'open'
+      ? yield* all(isUp ? 'listOpenTurns' : 'listOpenTurnsDown', range)
+      : status === 'interrupted' || status === 'failed'
+        ? yield* all(isUp ? 'listStoppedTurns' : 'listStoppedTurnsDown', { ...range, status })
+        : yield* all(isUp ? 'listTurns' : 'listTurnsDown', { ...range, status })
   return pageOf(
     rows,
     options,

@@ -266,4 +266,15 @@ UPDATE skein_conversations SET unindexed_from = 0 WHERE next_seq > 0 AND unindex
 INSERT INTO skein_state (name, value) VALUES ('index_form', 2);
 `,
   },
+  {
+    version: 5,
+    name: 'turns in order',
+    isOptional: true,
+    sql: `
+-- A page of turns in order. Not written again when the turn ends.
+CREATE INDEX skein_turns_first ON skein_turns(conv, first);
+-- Few turns stop early: their list must not read all others. A turn that completes never writes it.
+CREATE INDEX skein_turns_stopped ON skein_turns(conv, first) WHERE status = 'interrupted' OR status = 'failed';
+`,
+  },
 ]

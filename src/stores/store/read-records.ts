@@ -11,7 +11,6 @@ import type {
 } from '../../core/record.ts'
 import { all, type Engine, first, type Program } from '../engine/engine.ts'
 import * as stored from '../engine/row-to-record.ts'
-import { aboveAll } from '../programs/cursor.ts'
 import { beforeRoots } from '../programs/insert-message.ts'
 import { type RecordOutline, readMovedBranches, readOutline } from '../programs/records/read-outline.ts'
 
@@ -225,18 +224,21 @@ async function* readDamagedTurns(
   { conv, next_seq }: RecordOutline['row'],
   after: string,
 ): AsyncGenerator<Piece> {
-  const rows = await engine
-    .query(() => all('listTurns', { conv, status: null, above: -1, below: aboveAll, limit: aboveAll }))
-    .catch(unlessDamaged)
-  if (!rows) {
-    yield unreadable(id, 'turns', new Error('the file is damaged there'))
-    return
-  }
-  for (const turn of rows.filter(({ key, last }) => key > after && last < next_seq)) {
-    const [first_id, last_id] = [await idAt(turn.first), await idAt(turn.last)]
-    yield* made(id, `turn ${JSON.stringify(turn.key)}`, () => [
-      stored.turnRecord(id, { ...turn, first_id, last_id }),
-    ])
+  for (let from = after; ; ) {
+    const page = { conv, after: from, limit: pageRows }
+    const rows = await engine.query(() => all('turnsByKey', page)).catch(unlessDamaged)
+    if (!rows) {
+      yield unreadable(id, 'turns', new Error('the file is damaged there'))
+      return
+    }
+    for (const turn of rows.filter(({ last }) => last < next_seq)) {
+      const [first_id, last_id] = [await idAt(turn.first), await idAt(turn.last)]
+      yield* made(id, `turn ${JSON.stringify(turn.key)}`, () => [
+        stored.turnRecord(id, { ...turn, first_id, last_id }),
+      ])
+    }
+    if (rows.length < pageRows) return
+    from = rows.at(-1)!.key
   }
 
   async function idAt(seq: number): Promise<string | null> {

@@ -122,6 +122,44 @@ export const pageCases: readonly ContractCase[] = [
     await rejects(store.listPath(after.head, { fromDepth: -1 }), 'invalid')
   }),
 
+  it('of the turns with a status hold these only, in both orders', async ({ store }) => {
+    const { conversation, branch } = await store.create()
+    const { id } = conversation
+    // Keys in another order than the turns.
+    const statuses = [
+      'failed',
+      'complete',
+      'interrupted',
+      'complete',
+      'failed',
+      'interrupted',
+      'failed',
+    ] as const
+    let head: MessageId | null = null
+    for (const [n, status] of statuses.entries()) {
+      const turn = { key: `t${9 - n}`, step: 0, status }
+      head = (await store.append(branch, head, [say(`${n}`), say('and')], { turn })).head
+    }
+    for (const name of ['x', 'y', 'z']) {
+      const fork = await store.createBranch(id, head!, { name })
+      const turn = { key: name, step: 0, status: 'open', holder: holder() } as const
+      await store.append(fork, head, [say(name)], { turn })
+    }
+    const every = (await store.listTurns(id)).items
+    assert.deepEqual(
+      every.map(turn => turn.status),
+      [...statuses, 'open', 'open', 'open'],
+    )
+    for (const status of ['failed', 'complete', 'interrupted', 'open'] as const) {
+      const expected = every.filter(turn => turn.status === status)
+      const list: Listing = page => store.listTurns(id, { ...page, status })
+      for (const size of [1, 2, 100]) {
+        assert.deepEqual(await readInPagesOf(size, list), expected, status)
+        assert.deepEqual(await readInPagesOf(size, list, 'descending'), expected.toReversed(), status)
+      }
+    }
+  }),
+
   it('find a turn by its key, without reading the others', async ({ store }) => {
     const { conversation, branch } = await store.create()
     await store.append(branch, null, [say('a')], { turn: { key: 'k', step: 0, status: 'complete' } })

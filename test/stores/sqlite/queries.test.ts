@@ -76,7 +76,7 @@ describe('the statements of the programs', () => {
 
   it('are all statements of the vocabulary', () => {
     // Only used for data that cannot be read, in a damaged file.
-    const ofDamage = ['rawConversationAt', 'knownConversations', 'rawSeqs', 'blobUsers']
+    const ofDamage = ['rawConversationAt', 'knownConversations', 'rawSeqs', 'blobUsers', 'turnsByKey']
     expect(names.filter(name => !asked.has(name) && !ofDamage.includes(name))).toEqual([])
   })
 
@@ -148,6 +148,7 @@ describe('the query plans of SQLite', () => {
   })
 
   const seq = 'USING INDEX skein_messages_seq'
+  const range = '(conv=? AND first>? AND first<?)'
   it.each<[StatementName, string[]]>([
     [
       'lockBranch',
@@ -167,6 +168,16 @@ describe('the query plans of SQLite', () => {
     ],
     ['openTurnOn', ['SEARCH skein_turns USING INDEX skein_turns_open (conv=? AND branch=?)']],
     ['openTurns', ['SEARCH skein_turns USING INDEX skein_turns_open (conv=?)']],
+    ...(['listTurns', 'listTurnsDown', 'rawTurns', 'turnEndingAt'] as const).map(
+      (name): [StatementName, string[]] => [
+        name,
+        [expect.stringMatching(/USING INDEX skein_turns_first \(conv=\? AND first>\?/)],
+      ],
+    ),
+    ...(['listStoppedTurns', 'listStoppedTurnsDown'] as const).map((name): [StatementName, string[]] => [
+      name,
+      [`SEARCH skein_turns USING INDEX skein_turns_stopped ${range}`],
+    ]),
     ['locate', ['SEARCH m USING INDEX skein_messages_id (id=?)']],
     ['messagesByPrefix', ['SEARCH skein_messages USING COVERING INDEX skein_messages_id (id>? AND id<?)']],
     [

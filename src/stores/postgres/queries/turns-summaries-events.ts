@@ -9,19 +9,32 @@ const summaryColumns = `
 
 const inConv = `tenant = @tenant::text AND conv = @conv::uuid`
 
-function listTurns(order: 'ASC' | 'DESC'): string {
+/** `stopped` and `open` are the conditions of partial indexes. */
+const turnFilters = {
+  any: `(@status::text IS NULL OR status = @status::text)`,
+  stopped: `status = @status::text AND (status = 'interrupted' OR status = 'failed')`,
+  open: `status = 'open'`,
+}
+
+function listTurns(filter: keyof typeof turnFilters, order: 'ASC' | 'DESC'): string {
   return `
     SELECT ${turnColumns} FROM skein.turns
-    WHERE ${inConv} AND first > @above::int AND first < @below::int
-      AND (@status::text IS NULL OR status = @status::text)
+    WHERE ${inConv} AND first > @above::int AND first < @below::int AND ${turnFilters[filter]}
     ORDER BY first ${order} LIMIT @limit::bigint`
 }
 
 /** Turns, drafts, summaries and events. */
 export const turnQueries = {
   turn: `SELECT ${turnColumns} FROM skein.turns WHERE ${inConv} AND key = @key::text`,
-  listTurns: listTurns('ASC'),
-  listTurnsDown: listTurns('DESC'),
+  listTurns: listTurns('any', 'ASC'),
+  listTurnsDown: listTurns('any', 'DESC'),
+  listStoppedTurns: listTurns('stopped', 'ASC'),
+  listStoppedTurnsDown: listTurns('stopped', 'DESC'),
+  listOpenTurns: listTurns('open', 'ASC'),
+  listOpenTurnsDown: listTurns('open', 'DESC'),
+  turnsByKey: `
+    SELECT ${turnColumns} FROM skein.turns
+    WHERE ${inConv} AND key > @after::text ORDER BY key LIMIT @limit::bigint`,
   openTurns: `
     SELECT ${turnColumns} FROM skein.turns WHERE ${inConv} AND status = 'open' ORDER BY first`,
   openTurnOn: `
@@ -47,7 +60,9 @@ export const turnQueries = {
     UPDATE skein.turns SET lease_until = @lease_until::bigint WHERE ${inConv} AND key = @key::text`,
   turnEndingAt: `
     SELECT ${turnColumns} FROM skein.turns
-    WHERE ${inConv} AND branch = @name::text AND last = @seq::int`,
+    WHERE ${inConv} AND branch = @name::text AND last = @seq::int
+      AND first = (SELECT m.turn FROM skein.messages m
+        WHERE m.tenant = @tenant::text AND m.conv = @conv::uuid AND m.seq = @seq::int)`,
   reopenTurn: `
     UPDATE skein.turns
     SET status = 'open', holder = @holder::text, lease_until = @lease_until::bigint, ended_at = NULL

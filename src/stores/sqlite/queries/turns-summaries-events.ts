@@ -7,17 +7,37 @@ const turnColumns = `
 const summaryColumns = `
   last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, holder, lease_until, created_at`
 
-function listTurns(order: 'ASC' | 'DESC'): string {
+/** Each condition is the one of an index that has the turns in order, so that a page costs its own rows. */
+const turnFilters = {
+  any: `(@status IS NULL OR status = @status)`,
+  stopped: `status = @status AND (status = 'interrupted' OR status = 'failed')`,
+}
+
+function listTurns(filter: keyof typeof turnFilters, order: 'ASC' | 'DESC'): string {
   return `
     SELECT ${turnColumns} FROM skein_turns
-    WHERE conv = @conv AND first > @above AND first < @below AND (@status IS NULL OR status = @status)
+    WHERE conv = @conv AND first > @above AND first < @below AND ${turnFilters[filter]}
+    ORDER BY first ${order} LIMIT +@limit`
+}
+
+/** A conversation has few open turns: sorting them is cheap. */
+function listOpenTurns(order: 'ASC' | 'DESC'): string {
+  return `
+    SELECT ${turnColumns} FROM skein_turns INDEXED BY skein_turns_open
+    WHERE conv = @conv AND first > @above AND first < @below AND status = 'open'
     ORDER BY first ${order} LIMIT +@limit`
 }
 
 export const turnQueries = {
   turn: `SELECT ${turnColumns} FROM skein_turns WHERE conv = @conv AND key = @key`,
-  listTurns: listTurns('ASC'),
-  listTurnsDown: listTurns('DESC'),
+  listTurns: listTurns('any', 'ASC'),
+  listTurnsDown: listTurns('any', 'DESC'),
+  listStoppedTurns: listTurns('stopped', 'ASC'),
+  listStoppedTurnsDown: listTurns('stopped', 'DESC'),
+  listOpenTurns: listOpenTurns('ASC'),
+  listOpenTurnsDown: listOpenTurns('DESC'),
+  turnsByKey: `
+    SELECT ${turnColumns} FROM skein_turns WHERE conv = @conv AND key > @after ORDER BY key LIMIT +@limit`,
   // The index is named, because the planner would otherwise read every turn of the conversation.
   openTurns: `
     SELECT ${turnColumns} FROM skein_turns INDEXED BY skein_turns_open
@@ -40,8 +60,12 @@ export const turnQueries = {
       prompt_hash = @prompt_hash, usage = @usage, lease_until = @lease_until, ended_at = @ended_at
     WHERE conv = @conv AND key = @key`,
   renewTurn: `UPDATE skein_turns SET lease_until = @lease_until WHERE conv = @conv AND key = @key`,
+  // A range and an order, and not an equation, or the planner would read every turn of the conversation.
   turnEndingAt: `
-    SELECT ${turnColumns} FROM skein_turns WHERE conv = @conv AND branch = @name AND last = @seq`,
+    SELECT ${turnColumns} FROM skein_turns
+    WHERE conv = @conv AND branch = @name AND last = @seq
+      AND first BETWEEN (SELECT m.turn FROM skein_messages m WHERE m.conv = @conv AND m.seq = @seq) AND @seq
+    ORDER BY first LIMIT 1`,
   reopenTurn: `
     UPDATE skein_turns SET status = 'open', holder = @holder, lease_until = @lease_until, ended_at = NULL
     WHERE conv = @conv AND key = @key`,
