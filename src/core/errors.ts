@@ -60,7 +60,7 @@ export class NotFoundError extends SkeinError {
   /** Always `not_found`. */
   readonly code = 'not_found'
   /** What was looked for. */
-  readonly kind: 'conversation' | 'message' | 'branch' | 'turn' | 'blob' | 'summary' | 'key' | 'id'
+  readonly kind: 'conversation' | 'message' | 'branch' | 'turn' | 'blob' | 'summary' | 'key' | 'id' | 'token'
   /** The id, name or key that was given. */
   readonly id: string
   /** True if the conversation is in the trash and can be restored. */

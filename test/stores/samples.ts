@@ -290,4 +290,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   usageSums: { since: now },
   blobSum: {},
   sizes: {},
+  insertToken: { hash: 'h', id, name, scopes: '["read"]', now, expires_at: null },
+  tokenByHash: { hash: 'h' },
+  listTokens: { created_at: now, id, limit: 10 },
+  revokeToken: { id, now },
 }

@@ -37,6 +37,7 @@ import { summariesCases } from './summaries.ts'
 import { sweepCases } from './sweep.ts'
 import { tailCases } from './tails.ts'
 import { taskCases } from './tasks.ts'
+import { tokenCases } from './tokens.ts'
 import { trashCases } from './trash.ts'
 import { turnCases } from './turns.ts'
 import { verifyingCases } from './verifying.ts'
@@ -78,6 +79,7 @@ export const contract: readonly ContractCase[] = [
   ...sweepCases,
   ...tailCases,
   ...taskCases,
+  ...tokenCases,
   ...transferCases,
   ...mergingCases,
   ...trashCases,

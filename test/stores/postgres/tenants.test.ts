@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
 import { collectPages } from '../../../src/core/pages.ts'
@@ -19,6 +20,7 @@ interface Known {
   readonly blob: string
   readonly word: string
   readonly key: string
+  readonly token: string
 }
 
 const known = await furnish(a)
@@ -29,6 +31,7 @@ const nothing: Known = {
   blob: 'f'.repeat(64),
   word: 'nowhere',
   key: 'no key',
+  token: '5555',
 }
 
 /** A conversation with one of each kind of data. */
@@ -56,8 +59,14 @@ async function furnish(store: Store): Promise<Known> {
   await store.claimSummary(id, range, holder)
   await store.putSummary(id, { ...range, tokens: 1, text: 'In short.', holder })
   await store.search('hidden')
+  const { id: token } = await store.addToken({ hash: newHash(), name: 'A', scopes: ['admin'] })
   const [message] = await store.getMessages([head])
-  return { id, message: ids[0], last: head, blob: message!.blobs[0]!.hash, word: 'hidden', key }
+  return { id, message: ids[0], last: head, blob: message!.blobs[0]!.hash, word: 'hidden', key, token }
+}
+
+/** The hash of a secret that no token has. */
+function newHash(): string {
+  return randomBytes(32).toString('hex')
 }
 
 const plainBranch = { key: null, formerKey: null, trashedKey: null, title: null, createdAt: 0, updatedAt: 0 }
@@ -148,6 +157,11 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   readRecords: (s, { id }) => s.readRecords(id)[Symbol.asyncIterator]().next(),
   writeRecords: (s, { id, last: head }) =>
     s.writeRecords([{ kind: 'branch', conversationId: id, name: 'mine', head, ...plainBranch }]),
+  addToken: async s => (await s.addToken({ hash: newHash(), name: 'Mine', scopes: ['read'] })).name,
+  // A token of any tenant is found by its hash, which only the owner of the secret can know.
+  findToken: s => s.findToken(newHash()),
+  listTokens: async s => (await s.listTokens()).items.filter(token => token.name !== 'Mine'),
+  revokeToken: (s, { token }) => s.revokeToken(token),
   close: s => s.close(),
 }
 
@@ -197,7 +211,8 @@ describe('a tenant that knows the ids of another tenant', () => {
         silent.push(method)
     }
     // These methods take no id.
-    expect(silent).toEqual(['create', 'sweep', 'compact', 'rebuildSearch', 'schemaVersion', 'close'])
+    const silentOnes = ['create', 'sweep', 'compact', 'rebuildSearch', 'schemaVersion']
+    expect(silent).toEqual([...silentOnes, 'addToken', 'findToken', 'close'])
   })
 
   it('tenants share nothing in ten thousand interleaved calls on one pool (R19)', {

@@ -313,6 +313,10 @@ describe('a closed store of SQLite', () => {
     schemaVersion: store => store.schemaVersion(),
     readRecords: store => store.readRecords(id)[Symbol.asyncIterator]().next(),
     writeRecords: store => store.writeRecords([{ kind: 'blob', hash: '', data: new Uint8Array() }]),
+    addToken: store => store.addToken({ hash: '0'.repeat(64), name: 'n', scopes: ['read'] }),
+    findToken: store => store.findToken('0'.repeat(64)),
+    listTokens: store => store.listTokens(),
+    revokeToken: store => store.revokeToken('id'),
   }
 
   it.each(Object.entries(calls))('reports that it is closed when it is asked to %s', async (_, call) => {

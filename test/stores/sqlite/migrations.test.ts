@@ -21,6 +21,7 @@ const released: Record<number, string> = {
   3: '206d4711b3a78587c42269d0c75887244b9c239b2805b5ad08d3943424dee0dd',
   4: '79edcb4f67aa2732b6904313e4c6f30978254d44efe1cf1fabed191bbb06c761',
   5: 'f8db5976f28a0859a67579b776893b28cd04a792c1aa1c4f7face8872bf30858',
+  6: 'f51fb11bc9b802ce01cac3a83801a9e5d6c4fa2591b45b5bfc6678dec0cc4afd',
 }
 
 /** A future version. */

@@ -4,6 +4,7 @@ import { housekeepingQueries } from './housekeeping.ts'
 import { messageQueries } from './messages.ts'
 import { recordQueries } from './records.ts'
 import { searchQueries } from './search.ts'
+import { tokenQueries } from './tokens.ts'
 import { turnQueries } from './turns-summaries-events.ts'
 import { verifyQueries } from './verify.ts'
 
@@ -16,5 +17,6 @@ export const queries: Queries = {
   ...housekeepingQueries,
   ...searchQueries,
   ...recordQueries,
+  ...tokenQueries,
   ...verifyQueries,
 }
