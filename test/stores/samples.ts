@@ -196,6 +196,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   purgeable: { before: now, sweeps: 2, limit: 10 },
   unindexed: { after: null, limit: 10 },
   unindexedNewest: { limit: 10 },
+  unindexedMessages: { limit: 10 },
   messagesIn: { spans: [{ conv, lo: 0, hi: 9 }] },
   markIndexed: { marks: [{ conv, seq_from: 0, seq_to: 1 }] },
   putSearchEntry: { conv, seq: 0, at: now, tokens: '=all hello' },

@@ -64,6 +64,7 @@ export function postgresEngine(
     removeTraces,
     compact,
     matchText,
+    indexForm: 2,
     close,
     isFree: () => true,
     noteUnindexed: () => undefined,
@@ -161,21 +162,26 @@ export function postgresEngine(
     return withConnection(pool, link => finish(link, statements))
   }
 
-  /** Runs a program of one statement, without a transaction: a statement has its own snapshot. Null if the
-   *  program needs another one. */
+  /** Runs a program of one request. A statement has its own snapshot; several are sent as a transaction. Null
+   *  if the program needs another request. */
   async function driveOne<T>(program: Program<T>, link: PooledConnection): Promise<{ value: T } | null> {
-    let step = program.next()
-    if (!step.done) step = program.next(await perform(step.value, link, []))
+    const waiting = [beginReading]
+    const deferred: Deferred[] = []
+    let step = defer(program, program.next(), { waiting, deferred, mayWait: false })
+    if (step.done) return { value: step.value }
+    const call = step.value
+    const isOne = waiting.length === 1
+    const statements = isOne ? statementsOf(call) : [...waiting, ...statementsOf(call), rollback]
+    try {
+      const results = await link.run(statements)
+      complete(deferred, results)
+      step = program.next(resultOf(call, results.at(isOne ? -1 : -2)!))
+    } catch (error) {
+      // The server skips what follows an error, also the end of the transaction.
+      if (!isOne && !isBroken(error)) await link.run([rollback]).catch(link.spoil)
+      throw error
+    }
     return step.done ? { value: step.value } : null
-  }
-
-  async function perform(
-    call: StatementCall,
-    link: PooledConnection,
-    before: readonly BoundStatement[],
-  ): Promise<StatementResult> {
-    const { rows, changes } = (await link.run([...before, ...statementsOf(call)])).at(-1)!
-    return { rows: call.name === 'blobs' ? joinPieces(rows) : rows, changes }
   }
 
   async function drive<T>(
@@ -184,17 +190,64 @@ export function postgresEngine(
     waiting: BoundStatement[],
     { mayWait }: { mayWait: boolean },
   ): Promise<T> {
-    let step = program.next()
+    const deferred: Deferred[] = []
+    let step = defer(program, program.next(), { waiting, deferred, mayWait })
     while (!step.done) {
-      if (mayWait && step.value.wants === 'nothing' && waiting.length < mostWaiting) {
-        waiting.push(...statementsOf(step.value))
-        step = program.next(unseen)
-        continue
-      }
-      step = program.next(await perform(step.value, link, waiting.splice(0)))
+      const results = await link.run([...waiting.splice(0), ...statementsOf(step.value)])
+      complete(deferred.splice(0), results)
+      const next = program.next(resultOf(step.value, results.at(-1)!))
+      step = defer(program, next, { waiting, deferred, mayWait })
     }
     return step.value
   }
+
+  /** Collects the statements that need not be sent at once, up to the first one that must. */
+  function defer<T>(
+    program: Program<T>,
+    next: IteratorResult<StatementCall, T>,
+    { waiting, deferred, mayWait }: Queue,
+  ): IteratorResult<StatementCall, T> {
+    let step = next
+    while (!step.done) {
+      const call = step.value
+      if (call.wants === 'later') {
+        waiting.push(...statementsOf(call))
+        const result = { ...unseen }
+        deferred.push({ call, result, at: waiting.length - 1 })
+        step = program.next(result)
+      } else if (mayWait && call.wants === 'nothing' && waiting.length < mostWaiting) {
+        waiting.push(...statementsOf(call))
+        step = program.next(unseen)
+      } else {
+        return step
+      }
+    }
+    return step
+  }
+}
+
+/** Statements to send with the next one. */
+interface Queue {
+  readonly waiting: BoundStatement[]
+  readonly deferred: Deferred[]
+  /** Whether statements without a result may wait. */
+  readonly mayWait: boolean
+}
+
+/** A statement whose result is completed when a later one is answered. */
+interface Deferred {
+  readonly call: StatementCall
+  readonly result: StatementResult
+  /** Its position in the request. */
+  readonly at: number
+}
+
+function complete(deferred: readonly Deferred[], results: readonly BatchResult[]): void {
+  for (const { call, result, at } of deferred) Object.assign(result, resultOf(call, results[at]!))
+}
+
+function resultOf({ name }: StatementCall, { rows, changes }: BatchResult): StatementResult {
+  return { rows: name === 'blobs' ? joinPieces(rows) : rows, changes }
 }
 
 /** Makes the statements of a call. Each text is prepared once. */
