@@ -129,7 +129,9 @@ export function postgresEngine(
     try {
       const results = await link.run(statements)
       if (link.takeWarnings().some(isUnconfirmed)) {
-        throw new OutcomeUnknownError('the commit was not confirmed by the standby servers')
+        throw new OutcomeUnknownError('the commit was not confirmed by the standby servers', {
+          hint: 'Try again with the same turn key',
+        })
       }
       return results
     } catch (error) {
@@ -290,10 +292,11 @@ function joinPieces(rows: readonly unknown[]): readonly unknown[] {
   })
 }
 
-/** Warnings that a commit is confirmed by one server only: the wait for the standby was cancelled, or the
- *  server is shutting down. */
+/** Whether a warning says that only this server has the commit: the wait for a standby was cancelled, or the
+ *  server is shutting down. A cancelled wait has the SQLSTATE of any warning and a translated text, so it
+ *  is recognised by the server's function that raises it. */
 function isUnconfirmed(warning: string): boolean {
-  return warning === '57014' || warning === '57P01'
+  return warning === 'SyncRepWaitForLSN'
 }
 
 function rethrow(error: unknown): never {

@@ -19,7 +19,8 @@ const conversationById = `
   FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.id = @id::uuid`
 
 /** Takes the lock and nothing else. A second statement reads under the lock: it then sees what the previous
- *  writer wrote, also in other tables. A locking read would see an older state of those. */
+ *  writer wrote, also in other tables. A locking read would see an older state of those. A transaction with a
+ *  lock also waits for synchronous standbys, so a replayed step is confirmed as a new one is. */
 export const lock = `
   SELECT FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid FOR NO KEY UPDATE`
 
