@@ -1,10 +1,12 @@
 /** `skein/maintenance`: the ports and results of checking, measuring, deleting and moving what is stored.
  *  Every `Store` implements these ports. */
 
+export { copyAsNewConversation, type PathCopier } from './copy-as-new.ts'
 export type { Finding, Severity, Verified, Verifier, VerifyOptions, VerifyProgress } from './finding.ts'
 export { countDependents } from './finding.ts'
-export type { IndexOptions, IndexProgress } from './listing.ts'
+export type { IndexOptions, IndexProgress, SkippedRow } from './listing.ts'
 export type { Measured, Meter, UsageSum } from './measure.ts'
+export type { Erasure } from './message.ts'
 export type { Deleter, Maintainer, Restored } from './ports.ts'
 export type { RecordMover } from './record.ts'
 export type {
