@@ -39,6 +39,19 @@ describe('the public API', () => {
     expect(entries.filter((_, index) => examples[index]!.length === 0).map(({ name }) => name)).toEqual([])
     expect(examples.flat().filter(code => code === '')).toEqual([])
   })
+
+  it('has an example for each of the functions that applications use most', () => {
+    const most = [
+      ...['openStore', 'textOf', 'pathOf', 'collectPages', 'findOrCreate', 'append', 'createBranch', 'tail'],
+      ...['listConversations', 'search', 'createAgent', 'send', 'ask', 'tool', 'subagent', 'recallTools'],
+      ...['openModel', 'scripted', 'readContext', 'fit', 'beginTurn', 'recordTo', 'createHost'],
+    ]
+    const shown = entries
+      .flatMap(({ declarations }) => declarations.flatMap(one => [one, ...one.members]))
+      .filter(({ comment }) => comment?.examples.length)
+      .map(({ name }) => name)
+    expect(most.filter(name => !shown.includes(name))).toEqual([])
+  })
 })
 
 describe('reading a doc comment', () => {
