@@ -25,6 +25,13 @@ describe('the public API', () => {
     expect(root?.declarations.length).toBeLessThanOrEqual(95)
   })
 
+  it('has booleans, and not "true or absent"', () => {
+    const declarations = entries.flatMap(entry => entry.declarations)
+    expect(
+      declarations.filter(one => /\?: true\b/.test(one.signatures.join('\n'))).map(one => one.name),
+    ).toEqual([])
+  })
+
   it('exports every name from one entry point only', () => {
     const names = entries.flatMap(({ declarations }) => declarations.map(({ name }) => name))
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
