@@ -2,10 +2,12 @@
  *  and of the tokens of the HTTP service. Every `Store` implements these ports. */
 
 export type { AccessToken, NewAccessToken, TokenKeeper, TokenScope } from './access-token.ts'
+export { copyAsNewConversation, type PathCopier } from './copy-as-new.ts'
 export type { Finding, Severity, Verified, Verifier, VerifyOptions, VerifyProgress } from './finding.ts'
 export { countDependents } from './finding.ts'
-export type { IndexOptions, IndexProgress } from './listing.ts'
+export type { IndexOptions, IndexProgress, SkippedRow } from './listing.ts'
 export type { Measured, Meter, UsageSum } from './measure.ts'
+export type { Erasure } from './message.ts'
 export type { Deleter, Maintainer } from './ports.ts'
 export type { RecordMover } from './record.ts'
 export type {

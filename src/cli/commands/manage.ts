@@ -13,7 +13,7 @@ export const manageCommands: readonly Command[] = [
       ['skein rename a7xk5f "Reconnect storm"', 'another title'],
       ['skein rename a7xk5f:main-2 full-jitter', 'another name for a branch'],
     ],
-    load: async () => (await import('../manage/rename.ts')).renameCommand,
+    load: async () => (await import('../manage/naming.ts')).renameCommand,
   },
   {
     name: 'label',
@@ -27,7 +27,7 @@ export const manageCommands: readonly Command[] = [
       ['skein label q2w6nb', 'show it'],
       ['skein label q2w6nb --remove', 'take it away'],
     ],
-    load: async () => (await import('../manage/label.ts')).labelCommand,
+    load: async () => (await import('../manage/naming.ts')).labelCommand,
   },
   {
     name: 'tag',
@@ -41,7 +41,7 @@ export const manageCommands: readonly Command[] = [
       ['skein tag a7xk5f', 'list them'],
       ['skein tag a7xk5f --remove urgent', 'remove one'],
     ],
-    load: async () => (await import('../manage/label.ts')).tagCommand,
+    load: async () => (await import('../manage/naming.ts')).tagCommand,
   },
   {
     name: 'set',
@@ -145,7 +145,7 @@ export const manageCommands: readonly Command[] = [
       ['skein restore a7xk5f', 'as if it had never been removed'],
       ['skein trash', 'shows the ids'],
     ],
-    load: async () => (await import('../manage/restore.ts')).restoreCommand,
+    load: async () => (await import('../manage/trash.ts')).restoreCommand,
   },
   {
     name: 'gc',

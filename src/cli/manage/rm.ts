@@ -22,7 +22,7 @@ import { type ConversationScope, conversationScope } from '../target/scope.ts'
 import { allConversations } from './all-conversations.ts'
 import { forgetLines, inputsOf, tellBranches, tellInputs } from './remnants.ts'
 import { findRemoval, type Removal, subtreeParts } from './removal.ts'
-import { restoreCommand } from './restore.ts'
+import { restoreCommand } from './trash.ts'
 
 /** `skein rm`: moves conversations to the trash, and deletes single messages. */
 export const rmCommand: CommandHandler = async (args, context) => {
