@@ -89,7 +89,7 @@ async function withOrigin(
   }
   const links = await collectPages(page => store.listAgentLinks({ conversationId, name: branch }, page))
   if (links.some(link => link.agent === name && link.directory === context.cwd)) return chosen
-  const note = `began with ${modelName(origin)}: ${name} is told what was said and which tools were used; ${notCarriedOver}`
+  const note = `began with ${modelName(origin)}: ${name} is told the messages and which tools were used, ${notCarriedOver}`
   return { ...chosen, notes: [...chosen.notes, note] }
 }
 

@@ -116,7 +116,7 @@ export async function printAnswer(
         return []
       case 'started':
         return event.forked
-          ? [noteLine(`someone is answering here, so this goes to branch ${event.branch?.name}`, err)]
+          ? [noteLine(`another process is answering here; yours is on branch ${event.branch?.name}`, err)]
           : []
       case 'answered':
         sink.pause()
