@@ -103,7 +103,7 @@ describe('skein agent in a pipe', () => {
     const run = await at.piped([], 'good', { input })
     expect(run.code).toBe(1)
     expect(run.stderr).toContain(
-      'went back one message; the next one makes a new branch. What was said is kept on main: /switch main',
+      'went back one message; the next one makes a new branch. The rest is kept on main: /switch main',
     )
     expect(run.stderr).toContain('  memory: told 2 messages, ')
     const texts = [first, answerMarker(1), second, third]

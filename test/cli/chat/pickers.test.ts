@@ -161,7 +161,7 @@ describe('two chats on one store', () => {
     await two.seeNext('! another process is answering here.')
     two.type('w')
     two.type('\x03') // Waiting can be aborted: nothing is sent, and the input is restored.
-    await two.seeNext('! stopped: nothing was said')
+    await two.seeNext('! stopped: nothing was sent')
     await two.seeNext('› My name is Ada')
     two.type('\r')
     await two.seeNext('! another process is answering here.')
