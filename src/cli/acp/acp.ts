@@ -48,7 +48,7 @@ async function relay(
     if (!quiet) err.line(noteLine(note, err))
   }
   const store = await context.store()
-  say(`${name}: what is said is kept in ${shownLocation(context)}`)
+  say(`${name}: conversations are stored in ${shownLocation(context)}`)
   if (stdin.isTTY) say('an editor starts this and talks with it: see docs/acp.md. Ctrl+D ends it')
   const proxy = startProxy({
     store,

@@ -44,7 +44,7 @@ export function createSavingNotes(store: object | null, context: CommandContext)
           isLost = true
           return `could not be saved: ${errorText(error)}`
         case 'taken_over':
-          return 'another process continued here, so this goes to a branch of its own'
+          return 'another process continued this branch; yours is on a new branch'
         default:
           return kind satisfies never
       }

@@ -42,7 +42,7 @@ export async function takeTurn(
     if (error instanceof BusyError && words !== null && onBusy === 'refuse') return 'busy'
     // Aborted while waiting for another process: nothing was sent.
     if (error instanceof DOMException && error.name === 'AbortError') {
-      chat.note('stopped: nothing was said')
+      chat.note('stopped: nothing was sent')
       return context.signal.aborted ? 'left' : 'busy'
     }
     reportError(error, context.err)

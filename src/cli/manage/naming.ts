@@ -46,7 +46,7 @@ export const labelCommand: CommandHandler = (args, context) => {
   if (clear && words.length > 0)
     throw new UsageError('--remove and a label contradict each other', 'Drop one.')
   if (words.length > 0 && wanted === '')
-    throw new UsageError('a label needs words', 'To take it away: --remove')
+    throw new UsageError('the label is empty', 'To remove the label: --remove')
   return withStore(context, async store => {
     const { conversation, message } = await needIdOrTitle(text, store, context)
     const before = message === null ? conversation.label : (await store.getMessages([message]))[0]!.label

@@ -205,7 +205,7 @@ async function isConfirmed(question: string, yes: boolean, context: CommandConte
   if (context.canAsk) return confirm(question, context)
   throw new UsageError(
     'rm asks first, and this is not a terminal',
-    'Add --yes; --dry-run shows what would go',
+    'Add --yes; --dry-run lists what would be removed',
   )
 }
 

@@ -83,7 +83,7 @@ function newPlace(target: string, shown: string): Check {
   let folder = dirname(target)
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   return isWritable(folder)
-    ? { name: 'store', status: 'ok', message: `${shown} is made when something is said` }
+    ? { name: 'store', status: 'ok', message: `${shown} is created with the first message` }
     : { name: 'store', status: 'failed', message: `${shown} cannot be made: ${folder} is not writable` }
 }
 

@@ -178,8 +178,7 @@ function tell(
   const lines = [...places.values()]
   const count = bad.length === badCount ? lines.length : badCount
   const more = count > 3 ? ` and ${formatInteger(count - 3)} more` : ''
-  const hint =
-    report === undefined ? `--report <file> says what is wrong with each` : `${style.safe(report)} has them`
+  const hint = report === undefined ? `--report <file> lists the reasons` : `${style.safe(report)} has them`
   const skipped = `${plural(count, 'bad line')} skipped: ${lines.slice(0, 3).join(', ')}${more}`
   context.err.line(`${mark} ${skipped} ${dot} ${hint}`)
   if (first) context.err.line(style.safe(`  ${where(first.file, first.line)}: ${first.text}`))
