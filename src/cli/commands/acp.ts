@@ -11,7 +11,7 @@ export const acpCommands: readonly Command[] = [
       system: { value: '<text>', help: 'system prompt' },
       name: {
         value: '<name>',
-        help: 'the name that sessions of another agent are stored under; default: its command’s name',
+        help: 'the name that another agent’s conversations are stored under; default: its command’s name',
       },
     },
     noJson: true,
@@ -36,7 +36,7 @@ export const acpCommands: readonly Command[] = [
       system: { value: '<text>', help: 'system prompt, which the agent gets before everything else' },
       name: {
         value: '<name>',
-        help: 'the name that the agent’s sessions are stored under; default: its command’s name',
+        help: 'the name that the agent’s conversations are stored under; default: its command’s name',
       },
       tell: { value: '<n>', help: 'messages that it is told where it knows nothing; 30, at most 50' },
       allow: { help: 'allow everything that the agent asks for' },
