@@ -287,7 +287,9 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   rawPrompts: { after: '', limit: 10 },
   looseSearchEntries: {},
   counted: { since: now },
-  usageSums: { since: now },
+  usageSums: { since: now, conv: null, key: null, last_conv: conv, last_key: 'k' },
   blobSum: {},
+  turnAfter: { conv: null, key: null, skip: 3 },
   sizes: {},
+  indexBytes: { after: null, limit: 10 },
 }

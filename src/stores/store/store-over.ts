@@ -18,7 +18,6 @@ import { deleteMessages, eraseMessages } from '../programs/delete.ts'
 import { addEvents, listEvents } from '../programs/events.ts'
 import { countConversations, listConversations, listDirectories } from '../programs/list.ts'
 import { versionOf } from '../programs/lookup.ts'
-import { measure } from '../programs/measure.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
 import { type PreparedItem, save, setLabel } from '../programs/save.ts'
@@ -30,6 +29,7 @@ import * as turns from '../programs/turns.ts'
 import { indexAll } from './index-search.ts'
 import { listInPieces } from './list-messages.ts'
 import { purgeOne, sweepAll } from './maintain.ts'
+import { measureStore } from './measure-store.ts'
 import { searchStore } from './search-store.ts'
 
 /** The Store port over an engine: checks the input, then runs the program for the operation. */
@@ -212,7 +212,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       const { verifyAll } = await import('./verify.ts')
       return verifyAll(engine, options)
     },
-    measure: async since => read(() => measure(checked.checkSince(since))),
+    measure: async since => measureStore(engine, checked.checkSince(since)),
     schemaVersion,
 
     readRecords: async function* (id) {
