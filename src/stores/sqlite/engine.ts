@@ -53,7 +53,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
         wrote: checkpoints(db).wrote,
       })
     : null
-  /** Stops a running check when the store is closed. */
+  /** Stops the work of child processes when the store is closed. */
   let closing: AbortController | undefined
   let pass: Promise<readonly Remnant[]> = Promise.resolve([])
   let nextPass: Promise<readonly Remnant[]> | undefined
@@ -180,9 +180,14 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     return `${name} = ${before}`
   }
 
-  async function inspect(signal?: AbortSignal) {
+  /** Aborted when the store is closed. */
+  function closed(): AbortSignal {
     closing ??= new AbortController()
-    const signals = [closing.signal, ...(signal ? [signal] : [])]
+    return closing.signal
+  }
+
+  async function inspect(signal?: AbortSignal) {
+    const signals = [closed(), ...(signal ? [signal] : [])]
     // Loaded lazily: only `verify` needs it.
     const { inspect: inspectFile } = await import('./inspect.ts')
     return inspectFile(db, { owned, signal: AbortSignal.any(signals) })
@@ -193,14 +198,14 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     nextPass ??= pass.then(async () => {
       nextPass = undefined
       // Loaded lazily: only deletions need it.
-      return (await import('./remove-traces.ts')).removeTraces(db, { owned })
+      return (await import('./remove-traces.ts')).removeTraces(db, { owned, signal: closed() })
     })
     pass = nextPass
     return nextPass
   }
 
   async function compact() {
-    return (await import('./remove-traces.ts')).compactFile(db)
+    return (await import('./remove-traces.ts')).compactFile(db, { owned, signal: closed() })
   }
 
   async function close(): Promise<void> {
