@@ -347,8 +347,10 @@ export interface Statements extends RecordStatements, SearchStatements, TokenSta
       trashed: number
     },
   ]
+  /** Of the turns after one turn up to another, in the order of conversations and keys. Null is the beginning
+   *  or the end. */
   usageSums: [
-    { since: number },
+    { since: number; conv: Conv | null; key: string | null; last_conv: Conv | null; last_key: string | null },
     {
       model: string | null
       quarter: number | null
@@ -360,7 +362,11 @@ export interface Statements extends RecordStatements, SearchStatements, TokenSta
     },
   ]
   blobSum: [None, { count: number; bytes: number }]
+  /** The turn that follows after `skip` others. */
+  turnAfter: [{ conv: Conv | null; key: string | null; skip: number }, { conv: Conv; key: string }]
   sizes: [None, { name: string; bytes: number }]
+  /** The bytes of some blocks of the search index, and the last of these blocks. No row if `sizes` has them. */
+  indexBytes: [{ after: number | null; limit: number }, { bytes: number; last: number | null }]
 }
 
 export type StatementName = keyof Statements

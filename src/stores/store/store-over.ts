@@ -19,7 +19,6 @@ import { deleteMessages, eraseMessages } from '../programs/delete.ts'
 import { addEvents, listEvents } from '../programs/events.ts'
 import { countConversations, listConversations, listDirectories } from '../programs/list.ts'
 import { versionOf } from '../programs/lookup.ts'
-import { measure } from '../programs/measure.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
 import { type PreparedItem, save, setLabel } from '../programs/save.ts'
@@ -31,6 +30,7 @@ import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
 import { listInPieces, purgeOne, sweepAll } from './in-pieces.ts'
 import { indexAll } from './index-search.ts'
+import { measureStore } from './measure-store.ts'
 import { searchStore } from './search-store.ts'
 
 /** The Store port over an engine: checks the input, then runs the program for the operation. */
@@ -213,7 +213,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       const { verifyAll } = await import('./verify.ts')
       return verifyAll(engine, options)
     },
-    measure: async since => read(() => measure(checked.checkSince(since))),
+    measure: async since => measureStore(engine, checked.checkSince(since)),
     schemaVersion,
 
     readRecords: async function* (id) {

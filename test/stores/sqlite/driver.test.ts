@@ -202,22 +202,6 @@ describe('a handle of SQLite', () => {
     expect(await writes).toEqual([1, 2, 1, 2])
     expect(synchronous()).toBe(2)
   })
-
-  it.each([
-    ['after the appends have returned', () => new Promise(setImmediate)],
-    ['in a loop that does not let the event loop turn', () => undefined],
-  ])('keeps the write-ahead log small, %s', async (_, between) => {
-    const { store, db } = await openHandle()
-    const { branch } = await store.create()
-    let head: MessageId | null = null
-    for (let i = 0; i < 300; i++) {
-      head = (await store.append(branch, head, [say('x'.repeat(4_000))])).head
-      await between()
-    }
-    // About 3,000 pages were written. A log without checkpoints would contain all of them.
-    const [{ log }] = db.pragma('wal_checkpoint(PASSIVE)') as [{ log: number }]
-    expect(log).toBeLessThan(1_000)
-  })
 })
 
 describe('the search index of SQLite', () => {

@@ -71,10 +71,17 @@ export const housekeepingQueries = {
     FROM (
       SELECT t.model, CASE WHEN t.started_at >= @since THEN t.started_at / 900000 END AS quarter,
         t.usage ->> 'input' AS input, t.usage ->> 'output' AS output, t.usage ->> 'cost' AS cost
-      FROM skein_turns t)
+      FROM skein_turns t
+      WHERE (t.conv, t.key) > (coalesce(@conv, -1), coalesce(@key, ''))
+        AND (t.conv, t.key) <= (coalesce(@last_conv, 9223372036854775807), coalesce(@last_key, '')))
     GROUP BY model, quarter ORDER BY quarter, model`,
   blobSum: `SELECT count(*) AS count, coalesce(sum(b.size), 0) AS bytes FROM skein_blobs b`,
   sizes: `
-    SELECT 'file' AS name, p.page_count * s.page_size AS bytes FROM pragma_page_count p, pragma_page_size s
-    UNION ALL SELECT 'search index', coalesce(sum(length(d.block)), 0) FROM skein_search_data d`,
+    SELECT 'file' AS name, p.page_count * s.page_size AS bytes FROM pragma_page_count p, pragma_page_size s`,
+  turnAfter: `
+    SELECT conv, key FROM skein_turns WHERE (conv, key) > (coalesce(@conv, -1), coalesce(@key, ''))
+    ORDER BY conv, key LIMIT 1 OFFSET +@skip`,
+  indexBytes: `
+    SELECT coalesce(sum(length(d.block)), 0) AS bytes, max(d.id) AS last FROM (
+      SELECT id, block FROM skein_search_data WHERE id > coalesce(@after, -1) ORDER BY id LIMIT +@limit) d`,
 } satisfies Partial<Queries>
