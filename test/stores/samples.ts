@@ -244,6 +244,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   },
   insertTombstone: { conv, seq: 0, parent_seq: -1, id: message, at: now, reason: null },
   growByRecords: { conv, next_seq: 1, added: 1, tokens: 5 },
+  turnsByKeys: { conv, keys: ['k'] },
   putTurnRecord: { conv, ...turn, started_at: now },
   putSummaryRecord: {
     ...{

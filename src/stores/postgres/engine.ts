@@ -16,6 +16,7 @@ import { compactTables, remnantsOfDeletion } from './compact.ts'
 import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
 import { type BoundStatement, bind, type PreparedStatement, prepare } from './prepared.ts'
+import { bulkQueries } from './queries/bulk.ts'
 import { queries } from './queries/index.ts'
 
 /** How often a transaction is run before a lost race is reported to the caller. */
@@ -23,6 +24,9 @@ const mostTries = 10
 
 /** Most statements to batch into one round trip. */
 const mostWaiting = 200
+
+/** Most bytes of rows to insert in one statement, roughly. */
+const mostBulk = 4_194_304
 
 /** Placeholder for a deferred statement; its result is never read. */
 const unseen: StatementResult = { rows: [], changes: 0 }
@@ -51,7 +55,7 @@ export function postgresEngine(
   pool: PostgresPool,
   { tenant, source, close }: PostgresEngineOptions,
 ): PostgresEngine {
-  const statementsOf = compiler(tenant)
+  const { statementsOf, bulkOf } = compiler(tenant)
   return {
     tenant,
     source,
@@ -218,14 +222,34 @@ export function postgresEngine(
         deferred.push({ call, result, at: waiting.length - 1 })
         step = program.next(result)
       } else if (mayWait && call.wants === 'nothing' && waiting.length < mostWaiting) {
-        waiting.push(...statementsOf(call))
+        const rows = [call.params]
         step = program.next(unseen)
+        for (let size = sizeOf(call); size < mostBulk && isAnother(call, step); step = program.next(unseen)) {
+          rows.push(step.value.params)
+          size += sizeOf(step.value)
+        }
+        waiting.push(...(rows.length > 1 ? [bulkOf(call, rows)] : statementsOf(call)))
       } else {
         return step
       }
     }
     return step
   }
+}
+
+/** Whether a program continues with another row of the same insert, which can be sent as one statement. */
+function isAnother<T>(
+  { name }: StatementCall,
+  step: IteratorResult<StatementCall, T>,
+): step is IteratorYieldResult<StatementCall> {
+  return !step.done && step.value.name === name && step.value.wants === 'nothing' && name in bulkQueries
+}
+
+/** A rough number of bytes. */
+function sizeOf({ params }: StatementCall): number {
+  let size = 100
+  for (const value of Object.values(params)) if (typeof value === 'string') size += value.length
+  return size
 }
 
 /** Statements to send with the next one. */
@@ -252,13 +276,28 @@ function resultOf({ name }: StatementCall, { rows, changes }: BatchResult): Stat
   return { rows: name === 'blobs' ? joinPieces(rows) : rows, changes }
 }
 
-/** Makes the statements of a call. Each text is prepared once. */
-function compiler(tenant: string): (call: StatementCall) => BoundStatement[] {
-  const known = new Map<string, readonly PreparedStatement[]>()
+interface Compiler {
+  statementsOf(call: StatementCall): BoundStatement[]
+  /** One statement for several calls that differ only in their parameters. */
+  bulkOf(call: StatementCall, rows: readonly object[]): BoundStatement
+}
 
-  return call => {
-    const params = { ...call.params, tenant }
-    return textsOf(call).map(statement => bind(statement, params))
+/** Makes the statements of a call. Each text is prepared once. */
+function compiler(tenant: string): Compiler {
+  const known = new Map<string, readonly PreparedStatement[]>()
+  const bulk = new Map<string, PreparedStatement>()
+
+  return {
+    statementsOf(call) {
+      const params = { ...call.params, tenant }
+      return textsOf(call).map(statement => bind(statement, params))
+    },
+    bulkOf({ name }, rows) {
+      const statement = bulk.get(name) ?? prepare(bulkQueries[name]!, name)
+      bulk.set(name, statement)
+      const columns = statement.params.map(param => [param.name, rows.map(row => row[param.name as never])])
+      return bind(statement, { ...Object.fromEntries(columns), tenant })
+    },
   }
 
   function textsOf({ name, params }: StatementCall): readonly PreparedStatement[] {

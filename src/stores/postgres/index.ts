@@ -23,6 +23,7 @@ export type { PostgresClient, PostgresPool } from './pool.ts'
 // - `queries/`: the SQL of every statement
 // - `engine.ts`: runs programs in transactions and retries lost races
 // - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
+// - `queries/bulk.ts`: inserts of many rows, for records
 // - `quick-append.ts`: the ordinary append in one statement
 // - `compact.ts`: rewrites the tables, so that nothing deleted remains in them
 // - `errors.ts`: errors of pg as ours

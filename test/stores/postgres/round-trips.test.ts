@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { SearchOptions } from '../../../src/core/listing.ts'
 import type { Store } from '../../../src/core/ports.ts'
+import type { StoreRecord } from '../../../src/core/record.ts'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { freshDatabase } from './database.ts'
 import { startProxy, type Proxy as WireProxy } from './proxy.ts'
@@ -145,6 +146,27 @@ it('searches in two round trips', async () => {
     'a rare prefix': 3,
     'a conversation': 6,
   })
+})
+
+it('writes the records of a conversation in a few round trips', async () => {
+  const records: StoreRecord[] = []
+  const from = await freshDatabase()
+  const { conversation } = await fill(from)
+  {
+    await using store = await openPostgresStore(from)
+    for await (const record of store.readRecords(conversation.id))
+      if (record.kind !== 'unreadable') records.push(record)
+  }
+  const proxy = await startProxy(await freshDatabase())
+  await using store = await openPostgresStore(proxy.url, { pool: { max: 1 }, indexing: 'manual' })
+  const nothing = await countRequests(proxy, store, async () => {})
+  const counted = await countRequests(proxy, store, async () => {
+    const outcomes = await store.writeRecords(records)
+    expect(outcomes.filter(({ outcome }) => outcome === 'added').length).toBe(records.length)
+  })
+  expect(records.filter(({ kind }) => kind === 'message' || kind === 'turn').length).toBe(92)
+  // Begin and what is known; the conversation; everything else with each of two branches; commit.
+  expect(counted - nothing).toBe(5)
 })
 
 it('reads a blob on the snapshot of its message, in a transaction', async () => {
