@@ -44,7 +44,7 @@ const sectionNames = [
   ...['tools', 'subagents'],
 ]
 
-/** Adds a file's settings. Every problem is reported to the section; valid settings count all the same. */
+/** Adds a file's settings. Every problem is reported to the section; valid settings still apply. */
 export function takeSections(root: Section, draft: Draft): void {
   root.only(...sectionNames)
   draft.model = root.value('model', text, 'the built-in one') ?? draft.model

@@ -163,7 +163,7 @@ export interface SearchOptions {
 export interface TextHit {
   /** Where it begins, in UTF-16 units. */
   readonly start: number
-  /** Where it ends: the unit behind its last one. */
+  /** Where it ends: the unit after its last one. */
   readonly end: number
 }
 

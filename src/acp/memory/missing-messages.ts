@@ -41,8 +41,8 @@ import { type MessageText, type TurnText, turnTexts } from './turn-text.ts'
  *  3. Choose places in the order of both sides with the highest sum: turn 0 at 0–9, turn 1 at 10–16, turn 2
  *     nowhere. With "ok" said five times, this step decides which "ok" is which.
  *
- *  4. Look for the answers of each turn in the region behind its question, up to the next question. Turn 0:
- *     (9, 10) contains "Aparser.", found. Turn 1: there is nothing behind 16, so "Yours." is missing.
+ *  4. Look for the answers of each turn in the region after its question, up to the next question. Turn 0:
+ *     (9, 10) contains "Aparser.", found. Turn 1: there is nothing after 16, so "Yours." is missing.
  *     Turn 2 has no place, so all of it is missing.
  *
  *  The result is [Yours., Fix it, Done.]. Messages before the first one that was found are not missing: the
@@ -93,7 +93,7 @@ function placeTurns(turns: readonly TurnText[], replay: ReplayIndex): readonly (
 const uniqueLength = 24
 
 /** All places where the question of a turn may be, in the order of their ends. Short texts ("ok") repeat, so
- *  the answer behind the place counts most: a matching answer scores three times as much as another one.
+ *  the answer after the place counts most: a matching answer scores three times as much as another one.
  *  Among equals, a place scores more if the user text there is the question and nothing else. */
 function possiblePlaces(
   turns: readonly TurnText[],

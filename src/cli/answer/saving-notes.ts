@@ -78,6 +78,7 @@ function nextStep(error: unknown, context: CommandContext): string {
     return `It is saved when that process is done. If it hangs: kill ${error.pid}`
   if (!(error instanceof SkeinError)) return 'Skein keeps trying'
   if (error.code === 'storage_full') return 'Free some space, then it is saved'
-  if (error.code === 'read_only' && error.hint !== null) return `${error.hint}. Then it is saved`
+  if (error.code === 'read_only' && error.hint !== null)
+    return `${error.hint}. It is saved as soon as the store can be written`
   return `Skein keeps trying. To check the store: ${skeinCommand(context)} doctor`
 }

@@ -138,7 +138,7 @@ function statusAbove(
   { context, controller: { store } }: Chat,
 ): Pick<ReadLineOptions, 'status'> {
   if (facts === null) return {}
-  // Counted anew each time: the messages may be stored while the user types.
+  // Counted each time: the messages may be stored while the user types.
   const unsaved = () => (store ? unsavedIn(store).messages.length : 0)
   return { status: width => statusLine({ ...facts, unsaved: unsaved() }, width, context.err.style) }
 }
