@@ -294,4 +294,10 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   tokenByHash: { hash: 'h' },
   listTokens: { created_at: now, id, limit: 10 },
   revokeToken: { id, now },
+  overviews: { ids: [id] },
+  openTurnsOf: { ids: [id] },
+  versionsByIds: { ids: [id] },
+  turnsAt: { conv, firsts: [0] },
+  childrenOf: { conv, parents: [-1, 0] },
+  toolEvents: { conv, keys: [message] },
 }

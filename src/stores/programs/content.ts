@@ -49,6 +49,13 @@ export function* readChain(
   })
 }
 
+/** Loads the beginnings of the blobs that the bodies refer to. */
+export function loadPreviews(
+  rows: readonly { readonly body: string | null }[],
+): Program<(hash: string) => LoadedBlob> {
+  return loadBlobs(rows, previewBytes)
+}
+
 /** Loads the blobs that the bodies refer to, the first `most` bytes of each, in one statement. */
 export function* loadBlobs(
   rows: readonly { readonly body: string | null }[],

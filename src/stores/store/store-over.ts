@@ -20,6 +20,8 @@ import { addEvents, listEvents } from '../programs/events.ts'
 import { countConversations, listConversations, listDirectories } from '../programs/list.ts'
 import { versionOf } from '../programs/lookup.ts'
 import { measure } from '../programs/measure.ts'
+import { versionsOf } from '../programs/overview.ts'
+import { readPathSection } from '../programs/path-section.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
 import { type PreparedItem, save, setLabel } from '../programs/save.ts'
@@ -32,6 +34,7 @@ import * as turns from '../programs/turns.ts'
 import { indexAll } from './index-search.ts'
 import { listInPieces } from './list-messages.ts'
 import { purgeOne, sweepAll } from './maintain.ts'
+import { overviewsOf } from './read-overviews.ts'
 import { searchStore } from './search-store.ts'
 
 /** The Store port over an engine: checks the input, then runs the program for the operation. */
@@ -59,6 +62,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     getMessages: async (ids, options = {}) => read(() => getMessages(checked.checkMessageIds(ids), options)),
     listPath: async (id, options = {}) =>
       read(() => listPath(messageId(id), checked.checkPathPage(options)), expected(options)),
+    readPathSection: async (end, options = {}) =>
+      read(() => readPathSection(messageId(end), checked.checkPathSection(options))),
     tail: async (id, budget, options = {}) =>
       read(() => tail(messageId(id), checked.checkBudget(budget), options), expected(options)),
     listStretches: async (id, page = {}) =>
@@ -176,6 +181,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     countConversations: async (filter = {}) => query(() => countConversations(checked.checkFilter(filter))),
     listDirectories: async (options = {}) =>
       query(() => listDirectories(checked.checkDirectoryListing(options))),
+    readOverviews: async listed => overviewsOf(engine, checked.checkListed(listed)),
+    versionsOf: async ids => query(() => versionsOf(checked.checkConversationIds(ids))),
     listMessages: async options => listInPieces(engine, checked.checkMessageListing(options)),
 
     search: async (text, options = {}) => {
