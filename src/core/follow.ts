@@ -95,6 +95,4 @@ export interface Follower {
   /** Activity in all conversations of the tenant. Clocks and commits may be out of order, so a cursor looks
    *  back one minute: after a reconnect an activity may be repeated, but none is missing. */
   followActivity(options?: Omit<FollowOptions, 'blobs'>): AsyncIterable<ActivityEvent>
-  /** The versions of conversations, by id. An unknown id has no entry. Takes one statement. */
-  versionsOf(ids: readonly ConversationId[]): Promise<ReadonlyMap<ConversationId, number>>
 }

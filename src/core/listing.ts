@@ -124,6 +124,8 @@ export interface ListMessages {
   readonly offset?: number
   /** `next` of the page before. */
   readonly after?: string
+  /** Only messages with a higher seq: those stored after it. Takes time in proportion to the page. */
+  readonly afterSeq?: number
   /** Only messages with one of these roles. Default: all. */
   readonly roles?: readonly Role[]
   /** Only messages with this label. */

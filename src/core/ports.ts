@@ -30,6 +30,8 @@ import type {
 } from './listing.ts'
 import type { Meter } from './measure.ts'
 import type { Message, NewMessage } from './message.ts'
+import type { OverviewReader } from './overview.ts'
+import type { PathSectionReader } from './path-section.ts'
 import type { RecordMover } from './record.ts'
 import type {
   CompactReceipt,
@@ -387,7 +389,9 @@ export interface Store
     Maintainer,
     Verifier,
     Meter,
-    TokenKeeper {
+    TokenKeeper,
+    OverviewReader,
+    PathSectionReader {
   /** Closes what the store owns: its file or its pool. A borrowed handle stays open. */
   close(): Promise<void>
   /** The same as `close`, for `await using store = await openStore(…)`. */

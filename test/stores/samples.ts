@@ -298,4 +298,10 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   listTokens: { created_at: now, id, limit: 10 },
   revokeToken: { id, now },
   indexBytes: { after: null, limit: 10 },
+  overviews: { ids: [id] },
+  openTurnsOf: { ids: [id] },
+  versionsByIds: { ids: [id] },
+  turnsAt: { conv, firsts: [0] },
+  childrenOf: { conv, parents: [-1, 0] },
+  toolEvents: { conv, keys: [message] },
 }

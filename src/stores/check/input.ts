@@ -3,12 +3,13 @@ import { checkChoice, checkCount, checkName, checkTime } from '../../core/check.
 import type * as conversations from '../../core/conversation.ts'
 import { type Holder, InvalidError } from '../../core/errors.ts'
 import { eventTypes, type ListEvents, type NewEvent } from '../../core/event.ts'
-import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
+import { type ConversationId, conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import { checkJson, isPlainObject } from '../../core/json.ts'
 import type {
   ConversationFilter,
   ListConversations,
   ListDirectories,
+  ListedConversation,
   ListMessages,
   ListPath,
   ListTurns,
@@ -17,7 +18,8 @@ import type {
   SearchOptions,
 } from '../../core/listing.ts'
 import { roles } from '../../core/message.ts'
-import type { TailBudget } from '../../core/ports.ts'
+import type { PathSectionOptions } from '../../core/path-section.ts'
+import type { ReadOptions, TailBudget } from '../../core/ports.ts'
 import type { MessageRange, NewSummary } from '../../core/summary.ts'
 import type { DraftPiece, TurnEnd, TurnStep, Usage } from '../../core/turn.ts'
 import * as f from './fields.ts'
@@ -32,6 +34,17 @@ export function checkRef(ref: BranchRef): BranchRef {
 
 const messageIds = f.listOf<MessageId>(messageId)
 export const checkMessageIds = (ids: readonly MessageId[]) => messageIds(ids, 'ids')
+
+const conversationIds = f.listOf<ConversationId>(conversationId)
+export const checkConversationIds = (ids: readonly ConversationId[]) => conversationIds(ids, 'ids')
+
+/** Conversations as a list returned them. */
+export function checkListed(listed: readonly ListedConversation[]): readonly ListedConversation[] {
+  if (!Array.isArray(listed)) throw new InvalidError('conversations', 'must be a list')
+  checkCount(listed.length, 'the number of conversations', 0, 1_000)
+  for (const one of listed) conversationId(one?.id, 'conversations')
+  return listed
+}
 
 export function optionalMessageId(id: MessageId | null, field: string): MessageId | null {
   return id === null ? null : messageId(id, field)
@@ -192,6 +205,10 @@ export function checkPathPage<T extends ListPath>(options: T): T {
   pathPage(options)
   return options
 }
+export const checkPathSection = fields<Omit<PathSectionOptions, keyof ReadOptions>>({
+  limit: optional(f.numberFrom(1, 1_000)),
+  ...each(optional, { from: f.numberFrom(0, 2 ** 31 - 1), before: f.numberFrom(0, 2 ** 31 - 1) }),
+})
 export const checkOrderedPage = fields<Omit<OrderedPageOptions, 'after'>>(orderedFields)
 export const checkTurnListing = fields<Omit<ListTurns, 'after'>>({
   ...orderedFields,
@@ -254,6 +271,7 @@ export function checkDirectoryListing(options: ListDirectories): ListDirectories
 const messageListing = fields<Omit<ListMessages, 'conversationId' | 'after' | 'blobs'>>({
   order: optional(f.wordFrom('ascending', 'descending')),
   ...each(optional, { limit: f.numberFrom(1, 10_000), offset: f.checkInt32, label: checkName }),
+  afterSeq: optional(f.numberFrom(-1, 2 ** 31 - 1)),
   roles: f.anyOf(f.wordFrom(...roles)),
 })
 

@@ -6,6 +6,7 @@ import type {
   Conv,
   ConversationFields,
   ConversationRow,
+  EventRow,
   HeadFields,
   KeyedRow,
   LinkRow,
@@ -19,6 +20,7 @@ import type {
   SummaryRow,
   TurnRow,
 } from './rows.ts'
+import type { OverviewStatements } from './statements-overview.ts'
 import type { RecordStatements } from './statements-records.ts'
 import type { SearchStatements } from './statements-search.ts'
 import type { TokenStatements } from './statements-tokens.ts'
@@ -47,12 +49,6 @@ interface EventParams extends InConv {
   readonly types: readonly string[] | null
   readonly limit: number
 }
-export interface EventRow {
-  readonly n: number
-  readonly type: string
-  readonly at: number
-  readonly data: string
-}
 
 type None = Readonly<Record<never, never>>
 
@@ -63,7 +59,12 @@ interface TurnPage extends InConv {
 }
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
-export interface Statements extends RecordStatements, SearchStatements, TokenStatements, VerifyStatements {
+export interface Statements
+  extends OverviewStatements,
+    RecordStatements,
+    SearchStatements,
+    TokenStatements,
+    VerifyStatements {
   // Conversations
   conversationById: [{ id: string }, ConversationRow]
   /** Locks the conversation until the transaction ends. */

@@ -60,6 +60,11 @@ interface WithBody {
   readonly body: string | null
 }
 
+/** Loads the beginnings of the blobs that the bodies refer to. */
+export function loadPreviews(rows: readonly WithBody[]): Program<BlobLoader> {
+  return loadBlobs(rows, previewBytes)
+}
+
 /** Loads the blobs that the bodies refer to, the first `most` bytes of each, in one statement. */
 export function* loadBlobs(rows: readonly WithBody[], most: number): Program<BlobLoader> {
   const hashes = hashesIn(rows)

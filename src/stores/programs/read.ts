@@ -51,6 +51,28 @@ export function* listPath(id: MessageId, options: ReadOptions & ListPath): Progr
   return { items: yield* withoutOpen(id, messages, options), next, skipped: [] }
 }
 
+/** Messages of a path with their rows. */
+export interface PathRows {
+  readonly rows: readonly MessageRow[]
+  readonly messages: readonly Message[]
+}
+
+/** The messages of a path at the depths from `from` up to `before`, exclusive. */
+export function* readPathRows(
+  end: LocatedRow,
+  from: number,
+  before: number,
+  blobs: 'whole' | 'preview',
+): Program<PathRows> {
+  const id = end.id as MessageId
+  const found = inOrder(yield* all('path', { id, from: Math.max(0, from - 1), to: before - 1 }))
+  const rows = from === 0 ? found : found.slice(1)
+  if (rows.length !== before - from)
+    throw new CorruptError(`the path of message ${id} has no depth ${from + rows.length}`)
+  const start = { conversationId: end.conversation_id, ...(from === 0 ? root : after(found[0]!)) }
+  return { rows, messages: yield* readChain(rows, start, blobs) }
+}
+
 const root = { parentId: null, depth: 0, tokens: 0 }
 
 /** What a chain follows that begins after this message. */

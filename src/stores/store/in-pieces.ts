@@ -74,14 +74,15 @@ export async function listInPieces(engine: Engine, options: ListMessages): Promi
   const { next_seq: end } = await engine.query(() => needConversation(options.conversationId))
   if (end <= rows) return engine.read(() => listMessages(options))
 
-  const { limit = 100, offset = 0, after, order } = options
+  const { limit = 100, offset = 0, after, order, afterSeq = -1 } = options
   const { after: _, offset: __, ...filter } = options
   const isUp = order === 'ascending'
   const wanted = offset + limit + 1
   const items: Message[] = []
   const skipped: SkippedRow[] = []
   let at = after === undefined ? (isUp ? -1 : end) : (readCursor(after, ['seq'])[0] as number)
-  while (items.length < wanted && (isUp ? at < end - 1 : at > 0)) {
+  if (isUp) at = Math.max(at, afterSeq)
+  while (items.length < wanted && (isUp ? at < end - 1 : at > afterSeq + 1)) {
     const span: SeqSpan = isUp ? { above: at, below: at + rows + 1 } : { above: at - rows - 1, below: at }
     const missing = wanted - items.length
     const page = await engine.read(() => listMessages({ ...filter, limit: missing }, span))

@@ -19,6 +19,8 @@ import { deleteMessages, eraseMessages } from '../programs/delete.ts'
 import { addEvents, listEvents } from '../programs/events.ts'
 import { countConversations, listConversations, listDirectories } from '../programs/list.ts'
 import { versionOf } from '../programs/lookup.ts'
+import { versionsOf } from '../programs/overview.ts'
+import { readPathSection } from '../programs/path-section.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
 import { type PreparedItem, save, setLabel } from '../programs/save.ts'
@@ -31,6 +33,7 @@ import * as turns from '../programs/turns.ts'
 import { listInPieces, purgeOne, sweepAll } from './in-pieces.ts'
 import { indexAll } from './index-search.ts'
 import { measureStore } from './measure-store.ts'
+import { overviewsOf } from './read-overviews.ts'
 import { searchStore } from './search-store.ts'
 
 /** The Store port over an engine: checks the input, then runs the program for the operation. */
@@ -58,6 +61,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     getMessages: async (ids, options = {}) => read(() => getMessages(checked.checkMessageIds(ids), options)),
     listPath: async (id, options = {}) =>
       read(() => listPath(messageId(id), checked.checkPathPage(options)), expected(options)),
+    readPathSection: async (end, options = {}) =>
+      read(() => readPathSection(messageId(end), checked.checkPathSection(options))),
     tail: async (id, budget, options = {}) =>
       read(() => tail(messageId(id), checked.checkBudget(budget), options), expected(options)),
     listStretches: async (id, page = {}) =>
@@ -175,6 +180,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     countConversations: async (filter = {}) => query(() => countConversations(checked.checkFilter(filter))),
     listDirectories: async (options = {}) =>
       query(() => listDirectories(checked.checkDirectoryListing(options))),
+    readOverviews: async listed => overviewsOf(engine, checked.checkListed(listed)),
+    versionsOf: async ids => query(() => versionsOf(checked.checkConversationIds(ids))),
     listMessages: async options => listInPieces(engine, checked.checkMessageListing(options)),
 
     search: async (text, options = {}) => {

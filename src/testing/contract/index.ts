@@ -17,7 +17,9 @@ import { listFilterCases } from './list-filters.ts'
 import { listCases } from './lists.ts'
 import { measuringCases } from './measuring.ts'
 import { messageListCases } from './message-lists.ts'
+import { overviewCases } from './overviews.ts'
 import { pageCases } from './pages.ts'
+import { pathSectionCases } from './path-sections.ts'
 import { readCases } from './reads.ts'
 import { transferCases } from './records.ts'
 import { mergingCases } from './records-merging.ts'
@@ -62,7 +64,9 @@ export const contract: readonly ContractCase[] = [
   ...listCases,
   ...measuringCases,
   ...messageListCases,
+  ...overviewCases,
   ...pageCases,
+  ...pathSectionCases,
   ...readCases,
   ...refusalCases,
   ...removingCases,

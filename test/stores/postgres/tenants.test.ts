@@ -71,6 +71,9 @@ function newHash(): string {
 
 const plainBranch = { key: null, formerKey: null, trashedKey: null, title: null, createdAt: 0, updatedAt: 0 }
 
+const { conversation, branch: listedBranch } = await (await postgresStore(pool, { tenant: 'c' })).create()
+const listedConversation = { ...conversation, branch: listedBranch }
+
 /** Every method, called with known ids. */
 type Method = Exclude<keyof Store, symbol>
 
@@ -86,6 +89,7 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   resolve: (s, { id }) => s.resolve(id.slice(0, 8)),
   getMessages: (s, { message }) => s.getMessages([message]),
   listPath: (s, { last }) => s.listPath(last),
+  readPathSection: (s, { last }) => s.readPathSection(last),
   tail: (s, { last }) => s.tail(last, { messages: 5 }),
   listStretches: (s, { id }) => s.listStretches(id),
   findTurn: (s, { id, key }) => s.findTurn(id, key),
@@ -139,6 +143,12 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   countConversations: s => s.countConversations({ metadata: { secret: true } }),
   listDirectories: async s => (await s.listDirectories({ within: '/home' })).items,
   listMessages: (s, { id }) => s.listMessages({ conversationId: id }),
+  readOverviews: async (s, { id, last }) => {
+    const branch = { ...listedBranch, conversationId: id, head: last }
+    const [first] = await s.readOverviews([{ ...listedConversation, id, branch }])
+    return { ...first, conversation: null }
+  },
+  versionsOf: async (s, { id }) => [...(await s.versionsOf([id])).values()],
   search: async (s, { word }) => (await s.search(word)).items,
   deleteMessages: (s, { message }) => s.deleteMessages([message], { recursive: true }),
   eraseMessages: (s, { message }) => s.eraseMessages([message], { by: 'b', reason: 'mine' }),

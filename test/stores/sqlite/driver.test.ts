@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
+import type { ListedConversation } from '../../../src/core/listing.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { first, type Program, run } from '../../../src/stores/engine/engine.ts'
 import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
@@ -233,6 +234,7 @@ describe('a closed store of SQLite', () => {
   const message = 'a'.repeat(32) as MessageId
   const ref = { conversationId: id, name: 'main' }
   const range = { first: message, last: message }
+  const listed = { id, branch: { head: null } } as ListedConversation
   const calls: { [M in Exclude<keyof Store, 'close' | symbol>]: (store: Store) => Promise<unknown> } = {
     getConversation: store => store.getConversation(id),
     versionOf: store => store.versionOf(id),
@@ -282,6 +284,9 @@ describe('a closed store of SQLite', () => {
     countConversations: store => store.countConversations(),
     listDirectories: store => store.listDirectories(),
     listMessages: store => store.listMessages({ conversationId: id }),
+    readPathSection: store => store.readPathSection(message),
+    readOverviews: store => store.readOverviews([listed]),
+    versionsOf: store => store.versionsOf([id]),
     search: store => store.search('x'),
     deleteMessages: store => store.deleteMessages([message]),
     eraseMessages: store => store.eraseMessages([message], { by: 'b', reason: 'r' }),

@@ -184,6 +184,8 @@ describe('the query plans of SQLite', () => {
       [`SEARCH skein_turns USING INDEX skein_turns_stopped ${range}`],
     ]),
     ['locate', ['SEARCH m USING INDEX skein_messages_id (id=?)']],
+    ['toolEvents', ['SEARCH e USING INDEX skein_events_tools (<expr>=?)']],
+    ['turnsAt', ['SEARCH t USING INDEX skein_turns_first (conv=? AND first>? AND first<?)']],
     ['messagesByPrefix', ['SEARCH skein_messages USING COVERING INDEX skein_messages_id (id>? AND id<?)']],
     [
       'path',

@@ -2,6 +2,7 @@ import type { Queries } from '../../engine/statements.ts'
 import { conversationQueries } from './conversations.ts'
 import { housekeepingQueries } from './housekeeping.ts'
 import { messageQueries } from './messages.ts'
+import { overviewQueries } from './overview.ts'
 import { recordQueries } from './records.ts'
 import { searchQueries } from './search.ts'
 import { tokenQueries } from './tokens.ts'
@@ -16,6 +17,7 @@ export const queries: Queries = {
   ...turnQueries,
   ...housekeepingQueries,
   ...searchQueries,
+  ...overviewQueries,
   ...recordQueries,
   ...tokenQueries,
   ...verifyQueries,
