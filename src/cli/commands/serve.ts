@@ -35,7 +35,7 @@ export const serveCommands: readonly Command[] = [
     examples: [
       ['skein token create ci --scope read --expires 90d', 'prints the token, once'],
       ['skein token ls', 'all tokens, without their secrets'],
-      ['skein token revoke tk_4f9a', 'by its id'],
+      ['skein token revoke 76768fd7-4a00-4b1c-98d5-3780c6234ad0', 'by its id'],
     ],
     load: async () => (await import('../serve/token.ts')).tokenCommand,
   },

@@ -107,13 +107,17 @@ async function* allIds(store: Lister): AsyncGenerator<ConversationId> {
 async function* checkedLines(chunks: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
   let length = 0
   for await (const chunk of chunks) {
-    const lastBreak = chunk.lastIndexOf(0x0a)
-    const firstBreak = lastBreak === -1 ? chunk.byteLength : chunk.indexOf(0x0a)
-    if (length + firstBreak > most) {
-      const message = `a record has more than ${most} bytes`
-      throw new HttpError(413, 'too_large', message, { members: { limit: most } })
+    for (let start = 0; start <= chunk.byteLength; ) {
+      const end = chunk.indexOf(0x0a, start)
+      length += (end === -1 ? chunk.byteLength : end) - start
+      if (length > most) {
+        const message = `a record has more than ${most} bytes`
+        throw new HttpError(413, 'too_large', message, { members: { limit: most } })
+      }
+      if (end === -1) break
+      length = 0
+      start = end + 1
     }
-    length = lastBreak === -1 ? length + chunk.byteLength : chunk.byteLength - lastBreak - 1
     yield chunk
   }
 }
