@@ -10,6 +10,7 @@ import { type Config, conversationDefaults, type ValueSource } from './config.ts
 import { configFolder, type Environment } from './folder.ts'
 import { defaultNote, type Findings, sectionOf } from './section.ts'
 import { conversationSettings, type Draft, defaultText, takeSections } from './sections.ts'
+import { serverDefaults } from './server-settings.ts'
 import { toolDefaults } from './tool-settings.ts'
 
 /** A configuration and its problems. A setting with a problem has its default. */
@@ -40,6 +41,7 @@ export async function inspectConfig(cwd: string, env: Environment): Promise<Insp
     mcp: {},
     agents: {},
     tools: toolDefaults,
+    server: serverDefaults,
     subagents: {},
   }
   const problems: InvalidError[] = []

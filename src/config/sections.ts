@@ -1,6 +1,7 @@
 import type { AddressSettings, Config, ConversationSettings, ProgramSettings } from './config.ts'
 import { readModelSettings, readOptions } from './model-settings.ts'
 import type { Section } from './section.ts'
+import { readServer } from './server-settings.ts'
 import { readSubagent, readTools } from './tool-settings.ts'
 import {
   address,
@@ -41,7 +42,7 @@ export type Draft = Mutable<Omit<Config, 'sources' | 'files' | 'ignored'>>
 
 const sectionNames = [
   ...['model', 'models', 'options', 'conversation', 'channels', 'projects', 'mcp', 'agents'],
-  ...['tools', 'subagents'],
+  ...['tools', 'subagents', 'server'],
 ]
 
 /** Adds a file's settings. Every problem is reported to the section; valid settings still apply. */
@@ -71,6 +72,7 @@ export function takeSections(root: Section, draft: Draft): void {
     if (agent) draft.agents = { ...draft.agents, [name]: agent }
   }
   draft.tools = readTools(root.section('tools'), draft.tools)
+  draft.server = readServer(root.section('server'), draft.server)
   for (const [name, section] of root.sections('subagents')) {
     const subagent = readSubagent(section)
     if (subagent) draft.subagents = { ...draft.subagents, [name]: subagent }

@@ -5,6 +5,8 @@ import { onOrOff, text } from './values.ts'
 export interface ToolSettings {
   /** Whether the model may search and read earlier conversations of the project. */
   readonly recall: boolean
+  /** Tools that may run without a person to ask: in `skein serve`. Read-only tools always may. */
+  readonly allow: readonly string[]
 }
 
 /** A member of the section `subagents`: another agent that the model can give tasks to. */
@@ -16,12 +18,15 @@ export interface SubagentSettings {
   readonly system: string | null
 }
 
-export const toolDefaults: ToolSettings = { recall: false }
+export const toolDefaults: ToolSettings = { recall: false, allow: [] }
 
 /** Adds the section `tools` of a file to the settings of the files before. */
 export function readTools(section: Section | null, before: ToolSettings): ToolSettings {
-  section?.only('recall')
-  return { recall: section?.value('recall', onOrOff, 'off') ?? before.recall }
+  section?.only('recall', 'allow')
+  return {
+    recall: section?.value('recall', onOrOff, 'off') ?? before.recall,
+    allow: section?.has('allow') ? section.list('allow') : before.allow,
+  }
 }
 
 export function readSubagent(section: Section): SubagentSettings | undefined {

@@ -63,6 +63,7 @@ function searchTool(store: RecallStore, { directory, kind = 'main' }: RecallTool
       after: optionalText({ about: 'What the page before gave as next' }),
     },
     repeatable: true,
+    readOnly: true,
     async run({ query, limit, order, after }, { conversationId, signal }) {
       const narrow = { kind, order, limit, signal, ...(directory === undefined ? {} : { directory }) }
       const page = await store
@@ -115,6 +116,7 @@ function readTool(store: RecallStore, { directory, maxChars = 6_000 }: RecallToo
       offset: wholeField(0, { min: 0, about: 'Characters to leave out of the first message' }),
     },
     repeatable: true,
+    readOnly: true,
     run: page => readPage(store, page, maxChars, directories),
   })
 }

@@ -4,6 +4,7 @@ import { askCommands, prompt } from './ask.ts'
 import { manageCommands } from './manage.ts'
 import { readCommands } from './read.ts'
 import { repairCommands } from './repair.ts'
+import { serveCommands } from './serve.ts'
 import { completionDeclaration, setUpCommands } from './set-up.ts'
 import { exportDeclaration, transferCommands } from './transfer.ts'
 
@@ -18,6 +19,7 @@ export const commands: readonly Command[] = [
   ...manageCommands,
   ...repairCommands,
   ...transferCommands,
+  ...serveCommands,
   ...setUpCommands,
   completionDeclaration(() => [prompt, ...commands]),
 ]
