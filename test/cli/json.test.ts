@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { failure, withoutJson } from '../../scripts/docs/json-failure.ts'
-import { shapes } from '../../scripts/docs/json-shapes.ts'
+import { failureSchema, withoutJson } from '../../src/api/schema/command/failure.ts'
+import { commandShapes as shapes } from '../../src/api/schema/command/shapes.ts'
 import { commands } from '../../src/cli/commands/index.ts'
 import { type Home, home } from './skein.ts'
 import { stocked, type Told, tell } from './stock.ts'
@@ -129,7 +129,7 @@ describe('--json matches docs/json.md', () => {
     const codes: number[] = []
     for (const args of failing) {
       const { stderr, code } = await here.skein([...args, '--json'])
-      expect(failure.safeParse(JSON.parse(stderr)).error, args.join(' ')).toBeUndefined()
+      expect(failureSchema.safeParse(JSON.parse(stderr)).error, args.join(' ')).toBeUndefined()
       codes.push(code)
     }
     expect(codes).toEqual([3, 2, 1])

@@ -3,7 +3,7 @@ import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
-import { isTurnLive } from './live-turn.ts'
+import { isTurnLive } from '../../system/live-turn.ts'
 
 /** A conversation with what a list shows of it. */
 export interface ConversationFacts {

@@ -1,3 +1,6 @@
+import { metadataValue } from '../../api/metadata-value.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { gistOf } from '../../core/gist.ts'
 import type { ConversationFilter, ListedConversation } from '../../core/listing.ts'
 import type { ConversationReader, Lister } from '../../core/ports.ts'
 import {
@@ -10,10 +13,9 @@ import {
 } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
-import { metadataValue, splitAssignment } from '../command-line/metadata-option.ts'
+import { splitAssignment } from '../command-line/metadata-option.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { collapseSpaces, cut, cutLineMiddle } from '../output/cut.ts'
-import { gistOf } from '../output/gist.ts'
+import { cut, cutLineMiddle } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatInteger } from '../output/number.ts'
 import { printJson, printLines, printNote, tsvField } from '../output/print.ts'
@@ -28,7 +30,7 @@ import { withStore } from '../store/with-store.ts'
 import { newestHere } from '../target/newest-here.ts'
 import { type ConversationScope, conversationScope } from '../target/scope.ts'
 import { type ConversationFacts, readConversationFacts } from './conversation-facts.ts'
-import { conversationJson } from './conversation-json.ts'
+import { readConversationJson } from './conversation-json.ts'
 
 /** `skein ls`: lists the conversations of the scope, newest last for people and newest first for programs. */
 export const lsCommand: CommandHandler = (args, context) => {
@@ -45,7 +47,7 @@ export const lsCommand: CommandHandler = (args, context) => {
     for (const { id, reason } of skipped) printNote(context, `! ${id} cannot be read: ${reason}`)
     if (context.json) {
       const list = []
-      for (const one of facts) list.push(await conversationJson(store, one))
+      for (const one of facts) list.push(await readConversationJson(store, one))
       printJson(context, list)
     } else if (context.out.isTerminal) {
       await printTable(store, context, facts, { showsDirectory: all })

@@ -1,10 +1,14 @@
+import { conversationCost, turnCost } from '../../api/cost.ts'
+import { endingAt, turnUsageAt } from '../../api/path-facts.ts'
 import { type Block, isKnown, type ToolResultBlock } from '../../core/block.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { outputText } from '../../core/gist.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import type { Usage } from '../../core/turn.ts'
-import { conversationCost, turnCost } from '../output/cost.ts'
-import { collapseSpaces, cut, cutLineMiddle, widthOf } from '../output/cut.ts'
-import { outputText } from '../output/gist.ts'
+import { isTurnLive } from '../../system/live-turn.ts'
+import { cut, cutLineMiddle, widthOf } from '../output/cut.ts'
+import { endingText } from '../output/ending-words.ts'
 import { markdownPrinter } from '../output/markdown-printer.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatBytes, formatCount, formatMoney, plural } from '../output/number.ts'
@@ -13,8 +17,6 @@ import { tildify } from '../output/tildify.ts'
 import { formatTime } from '../output/time.ts'
 import { toolLine, toolResults } from '../output/tool-line.ts'
 import { proseWidth, wrap } from '../output/wrap.ts'
-import { isTurnLive } from './live-turn.ts'
-import { endingAt, endingText, turnUsageAt } from './path-facts.ts'
 import type { PathPart, ShownDraft, ShownPath, ShownSummary } from './shown-path.ts'
 
 export interface ShowOptions {
@@ -121,7 +123,7 @@ function* partLines(shown: PathPart, look: ShowOptions): Generator<string> {
     // The usage is dropped if the heading is too wide.
     const fits = widthOf([...parts, words].join('  ')) <= width
     if (words !== '' && fits) parts.push(style.faint(words))
-    const ending = endingAt(message, shown, look.now)
+    const ending = endingAt(message, shown.turns, turn => isTurnLive(turn, look.now))
     if (ending !== null) {
       const isLive = ending.status === 'live'
       parts.push(isLive ? style.ok('+ live') : style.note(`${style.symbols.note} ${endingText(ending)}`))

@@ -1,3 +1,5 @@
+import { nameSiblings } from '../../api/name-siblings.ts'
+import { type BranchForks, findForks } from '../../core/branch-forks.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
@@ -5,8 +7,6 @@ import { collectPages, itemsOf } from '../../core/pages.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Summary } from '../../core/summary.ts'
 import type { Turn } from '../../core/turn.ts'
-import { gistOf } from '../output/gist.ts'
-import { type BranchForks, findForks } from './branch-forks.ts'
 import { type ConversationFacts, readConversationFacts } from './conversation-facts.ts'
 
 /** A path of a conversation, which is read in parts: it may be larger than the memory. */
@@ -61,6 +61,7 @@ export interface ShownSummary extends Summary {
 
 export interface SiblingNames {
   readonly at: number
+  readonly ids: readonly string[]
   readonly names: readonly string[]
 }
 
@@ -99,7 +100,7 @@ export async function readShownPath(
           around,
           turns: await turnsOf(messages),
           summaries: await summariesOf(messages),
-          siblings: await nameSiblings(store, forks, messages),
+          siblings: await siblingsOf(store, forks, messages),
           traces,
           toolTimes,
         }
@@ -233,20 +234,16 @@ function summaryReader(
   }
 }
 
-async function nameSiblings(
+async function siblingsOf(
   store: MessageReader,
   forks: BranchForks,
   messages: readonly Message[],
 ): Promise<ReadonlyMap<string, SiblingNames>> {
   const named = new Map<string, SiblingNames>()
-  for (const { id: messageId } of messages) {
-    const siblings = forks.siblings(messageId)
-    if (siblings.length === 0) continue
-    const names: string[] = []
-    for (const { id: first, branches: through } of siblings) {
-      names.push(through[0] ?? (await firstWords(store, first as MessageId)))
-    }
-    named.set(messageId, { at: siblings.findIndex(one => one.id === messageId) + 1, names })
+  for (const { id } of messages) {
+    const ids = forks.siblings(id).map(one => one.id)
+    if (ids.length > 0)
+      named.set(id, { at: ids.indexOf(id) + 1, ids, names: await nameSiblings(store, forks, id) })
   }
   return named
 }
@@ -255,11 +252,6 @@ async function nameSiblings(
 function branchOf(forks: BranchForks, end: Message | null, active: string): string {
   const through = end === null ? [] : forks.through(end.seq)
   return through.includes(active) ? active : (through[0] ?? active)
-}
-
-async function firstWords(store: MessageReader, id: MessageId): Promise<string> {
-  const [message] = await store.getMessages([id], { blobs: 'preview' })
-  return message ? gistOf(message).split(' ').slice(0, 3).join(' ') : id
 }
 
 async function readTraces(

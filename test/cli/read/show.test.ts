@@ -4,10 +4,10 @@ import { widthOf } from '../../../src/cli/output/cut.ts'
 import { shortIds } from '../../../src/cli/output/short-id.ts'
 import { styleFor } from '../../../src/cli/output/style.ts'
 import { toolLine } from '../../../src/cli/output/tool-line.ts'
-import { findForks } from '../../../src/cli/read/branch-forks.ts'
 import { showLines } from '../../../src/cli/read/show-lines.ts'
 import { showMarkdown } from '../../../src/cli/read/show-markdown.ts'
 import { readShownPath } from '../../../src/cli/read/shown-path.ts'
+import { findForks } from '../../../src/core/branch-forks.ts'
 import { collectPages } from '../../../src/core/pages.ts'
 import { pathOf } from '../../../src/core/path.ts'
 import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
@@ -285,6 +285,7 @@ describe('skein show', () => {
     expect(shown.path[3].blocks[1]).toEqual({
       type: 'tool_call',
       mime: null,
+      modality: null,
       call_id: 'c1',
       name: 'bash',
       input: { command: 'npm test -- reconnect' },

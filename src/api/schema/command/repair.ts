@@ -1,8 +1,6 @@
 import { z } from 'zod'
-import type { Shape } from './json-shapes.ts'
-
-const id = z.string().describe('full id')
-const count = z.int().nonnegative()
+import { countSchema as count, idSchema as id } from '../index.ts'
+import type { CommandShape } from './shape.ts'
 
 const findings = z.array(
   z.strictObject({
@@ -21,7 +19,7 @@ const findings = z.array(
 )
 
 /** The output of the commands that check and repair. */
-export const mendShapes = {
+export const repairShapes = {
   verify: [
     {
       typed: 'skein verify [<id>…] --json',
@@ -105,4 +103,4 @@ export const mendShapes = {
       }),
     },
   ],
-} satisfies Readonly<Record<string, readonly Shape[]>>
+} satisfies Readonly<Record<string, readonly CommandShape[]>>

@@ -1,5 +1,5 @@
-import type { Message } from '../../core/message.ts'
-import type { Stretch } from '../../core/runs.ts'
+import type { Message } from './message.ts'
+import type { Stretch } from './runs.ts'
 
 /** A branch and the position of its head. */
 export interface BranchEnd {

@@ -1,29 +1,22 @@
 import { z } from 'zod'
-import type { Shape } from './json-shapes.ts'
-
-const id = z.string().describe('full id')
-const time = z.iso.datetime()
-const count = z.int().nonnegative()
-
-export const toolResults = z
-  .union([z.enum(['full', 'metadata']), count])
-  .describe('how tool results are stored; a number: cut to so many characters')
+import {
+  countSchema as count,
+  eventSchema,
+  idSchema as id,
+  metadataSchema,
+  timeSchema as time,
+  toolResultsSchema,
+} from '../index.ts'
+import type { CommandShape } from './shape.ts'
 
 /** The commands that set a conversation's properties, reset a branch and list events. */
-export const manageShapes: Readonly<Record<string, readonly Shape[]>> = {
+export const manageShapes: Readonly<Record<string, readonly CommandShape[]>> = {
   events: [
     {
       typed: 'skein events <id> --json',
       schema: z.strictObject({
         conversation: id,
-        events: z.array(
-          z.strictObject({
-            n: count.describe('its number in the conversation'),
-            type: z.string(),
-            created_at: time,
-            data: z.record(z.string(), z.unknown()),
-          }),
-        ),
+        events: z.array(eventSchema),
         next: z.string().nullable().describe('for --after; null on the last page'),
       }),
       note: 'Newest first.',
@@ -48,8 +41,8 @@ export const manageShapes: Readonly<Record<string, readonly Shape[]>> = {
         project: z.string().nullable(),
         expires_at: time.nullable(),
         ttl_ms: count.nullable().describe('activity sets the expiry to this long after it'),
-        metadata: z.record(z.string(), z.unknown()),
-        tool_results: toolResults,
+        metadata: metadataSchema,
+        tool_results: toolResultsSchema,
         tags: z.array(z.string()),
       }),
     },

@@ -10,7 +10,7 @@ export const withoutJson: Readonly<Record<string, string>> = {
 }
 
 /** The output of every failing command on stderr. */
-export const failure = z.strictObject({
+export const failureSchema = z.strictObject({
   error: z.strictObject({
     code: z
       .string()

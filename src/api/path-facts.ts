@@ -1,15 +1,20 @@
-import type { Message } from '../../core/message.ts'
-import type { Usage } from '../../core/turn.ts'
-import { type AnswerEnding, answerEnding, endingWords } from '../output/answer-ending.ts'
-import { formatDuration } from '../output/time.ts'
-import { isTurnLive } from './live-turn.ts'
-import type { PathPart } from './shown-path.ts'
+import type { Message } from '../core/message.ts'
+import type { Turn, Usage } from '../core/turn.ts'
+import { type AnswerEnding, answerEnding } from './answer-ending.ts'
+
+/** Whether an open turn is being answered, as far as the caller can know. */
+export type IsLive = (turn: Turn) => boolean
+
+/** Consecutive messages of a path and their turns. */
+export interface MessagesAround {
+  /** In order of depth. */
+  readonly around: readonly Message[]
+  /** By the seq of their first message, which `Message.turn` refers to. */
+  readonly turns: ReadonlyMap<number, Turn>
+}
 
 /** The usage of a turn, at its last answer on the path. */
-export function turnUsageAt(
-  message: Message,
-  { around, turns }: Pick<PathPart, 'around' | 'turns'>,
-): Usage | null {
+export function turnUsageAt(message: Message, { around, turns }: MessagesAround): Usage | null {
   if (message.role !== 'assistant' || message.turn === null) return null
   const turn = turns.get(message.turn)
   if (!turn || (turn.usage.input === undefined && turn.usage.output === undefined)) return null
@@ -20,7 +25,9 @@ export function turnUsageAt(
   return turn.usage
 }
 
+/** How a turn ended, at its last message. */
 export interface PathEnding {
+  /** `not finished` if the process that answered has died. */
   readonly status: AnswerEnding | 'not finished' | 'live'
   /** The duration of the turn; null if unknown. */
   readonly ms: number | null
@@ -29,8 +36,8 @@ export interface PathEnding {
 /** How the turn ended, at its last message; null if it completed with a whole answer. */
 export function endingAt(
   message: Message,
-  { turns }: Pick<PathPart, 'turns'>,
-  now: number,
+  turns: ReadonlyMap<number, Turn>,
+  isLive: IsLive,
 ): PathEnding | null {
   const turn = message.turn === null ? undefined : turns.get(message.turn)
   if (!turn || turn.last !== message.seq) return markedEnding(message)
@@ -38,7 +45,7 @@ export function endingAt(
     case 'complete':
       return markedEnding(message)
     case 'open':
-      return { status: isTurnLive(turn, now) ? 'live' : 'not finished', ms: null }
+      return { status: isLive(turn) ? 'live' : 'not finished', ms: null }
     default:
       return {
         status: turn.status,
@@ -53,8 +60,18 @@ function markedEnding(message: Message): PathEnding | null {
   return status && { status, ms: null }
 }
 
-/** The ending in words. */
-export function endingText({ status, ms }: PathEnding): string {
-  const words = status === 'live' || status === 'not finished' ? status : endingWords[status]
-  return ms === null ? words : `${words} after ${formatDuration(ms)}`
+/** The ending as a status of the message. An answer that the provider cut is complete: `stop` has the
+ *  reason. */
+export function statusAt(ending: PathEnding | null): 'complete' | 'open' | 'interrupted' | 'failed' {
+  switch (ending?.status) {
+    case 'live':
+      return 'open'
+    case 'failed':
+      return 'failed'
+    case 'interrupted':
+    case 'not finished':
+      return 'interrupted'
+    default:
+      return 'complete'
+  }
 }

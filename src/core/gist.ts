@@ -1,7 +1,7 @@
-import { type Block, isKnown } from '../../core/block.ts'
-import type { Json } from '../../core/json.ts'
-import type { Message } from '../../core/message.ts'
-import { collapseSpaces } from './cut.ts'
+import { type Block, isKnown } from './block.ts'
+import { collapseSpaces } from './collapse-spaces.ts'
+import type { Json } from './json.ts'
+import type { Message } from './message.ts'
 
 /** A message in one line: its texts, or a description of its content. White space is collapsed; control
  *  characters are kept. */

@@ -1,4 +1,4 @@
-import type { Usage } from '../../core/turn.ts'
+import type { Usage } from '../core/turn.ts'
 
 /** The built-in model, and models on the user's machine. */
 export function isFree(model: string | null): boolean {

@@ -1,25 +1,25 @@
 import { z } from 'zod'
-import { manageShapes, toolResults } from './json-manage.ts'
-import { mendShapes } from './json-mend.ts'
-import * as message from './json-message.ts'
-import { moveShapes } from './json-move.ts'
+import {
+  branchSchema,
+  conversationSchema,
+  countSchema as count,
+  dollarsSchema as dollars,
+  idSchema as id,
+  messageSchema,
+  roleSchema as role,
+  searchHitSchema,
+  statsSchema,
+  summarySchema,
+  timeSchema as time,
+  tokenKinds,
+} from '../index.ts'
+import { manageShapes } from './manage.ts'
+import { repairShapes } from './repair.ts'
+import type { CommandShape } from './shape.ts'
+import { transferShapes } from './transfer.ts'
 
 /** The output of `--json`, command by command: the single source of docs/json.md and of the test that
  *  compares the commands with it. Objects are strict, so a new field must be added here. */
-
-const id = z.string().describe('full id')
-const time = z.iso.datetime()
-const count = z.int().nonnegative()
-const dollars = z.number().nonnegative().nullable().describe('US dollars; null if the price is unknown')
-const role = z.enum(['user', 'assistant', 'tool_result', 'system'])
-
-const usage = z.strictObject({
-  input: count.nullable(),
-  output: count.nullable(),
-  cache_read: count.nullable(),
-  cache_write: count.nullable(),
-  reasoning: count.nullable(),
-})
 
 const answer = z.strictObject({
   conversation: id.nullable().describe('null with --incognito'),
@@ -36,7 +36,7 @@ const answer = z.strictObject({
     .describe('why it ended; length, filtered and refused: the answer is not whole; null if the turn failed'),
   text: z.string(),
   model: z.string(),
-  usage,
+  usage: z.strictObject(tokenKinds),
   cost_usd: dollars,
   context: z
     .strictObject({ used: count, window: count, limit: count, left_out: count, summarised: count })
@@ -45,60 +45,11 @@ const answer = z.strictObject({
   saved: z.boolean(),
 })
 
-const conversation = z.strictObject({
-  id,
-  key: z.string().nullable(),
-  title: z.string().nullable(),
-  directory: z.string().nullable(),
-  channel: z.string().nullable(),
-  agent: z.string().nullable(),
-  model: z.string().nullable(),
-  labels: z.array(z.string()),
-  active_branch: z.string(),
-  path_messages: count.describe('on the path that would be continued'),
-  messages: count.describe('on all branches'),
-  branches: count,
-  tokens: count,
-  cost_usd: dollars,
-  created_at: time,
-  updated_at: time,
-  expires_at: time.nullable(),
-  live: z.boolean().describe('an answer is in progress'),
-  first: z.strictObject({ id, text: z.string() }).nullable().describe('the first prompt'),
-  last: z.strictObject({ id, role, text: z.string() }).nullable(),
-  kind: z.enum(['main', 'subagent']),
-  project: z.string().nullable(),
-  task: z.string().nullable(),
-  parent: id.nullable().describe('for a subagent, the conversation that started it'),
-  tokens_used: count,
-  trashed_at: time.nullable(),
-  label: z.string().nullable(),
-  tags: z.array(z.string()),
-  metadata: z.record(z.string(), z.unknown()),
-  prompt: z
-    .strictObject({ hash: z.string(), text: z.string() })
-    .nullable()
-    .describe('the system prompt that is stored with it'),
-  prompt_policy: z.enum(['rebuild', 'stored']),
-  tool_results: toolResults,
-  owner: z.string().nullable().describe('the program that alone writes it'),
-})
-
 const shown = z.strictObject({
-  conversation: conversation.meta({ title: 'Conversation', description: 'as in ls' }),
+  conversation: conversationSchema.meta({ title: 'Conversation', description: 'as in ls' }),
   branch: z.string(),
-  path: z.array(message.message),
-  summaries: z.array(
-    z.strictObject({
-      id: z.string(),
-      from: id,
-      to: id,
-      text: z.string(),
-      model: z.string().nullable(),
-      tokens: count,
-      created_at: time,
-    }),
-  ),
+  path: z.array(messageSchema),
+  summaries: z.array(summarySchema),
   draft: z
     .strictObject({ text: z.string(), model: z.string().nullable() })
     .nullable()
@@ -116,37 +67,6 @@ const treeNode = z.strictObject({
   text: z.string().describe('the beginning of its text, on one line'),
 })
 
-const branch = z.strictObject({
-  name: z.string(),
-  active: z.boolean(),
-  head: id.nullable(),
-  key: z.string().nullable(),
-  title: z.string().nullable(),
-  base: id.nullable().describe('the last message that it shares with another branch'),
-  own_messages: count,
-  path_messages: count,
-  created_at: time,
-  updated_at: time,
-  prompt: z.strictObject({ id, text: z.string() }).nullable().describe('the last prompt on it'),
-})
-
-const hit = z.strictObject({
-  message: id,
-  conversation: id,
-  branch: z.string().nullable(),
-  title: z.string().nullable(),
-  role,
-  kind: z.enum(['text', 'thinking', 'tool_call', 'tool_result', 'file']),
-  created_at: time,
-  snippet: z.string(),
-  marks: z
-    .array(z.tuple([count, count]))
-    .describe('positions of the words in the snippet: from, to, in UTF-16 units'),
-  directory: z.string().nullable(),
-})
-
-const totals = { turns: count, input: count, output: count, cost_usd: dollars, unpriced_tokens: count }
-
 const removed = z.strictObject({
   dry_run: z.boolean(),
   trashed: z.array(id),
@@ -163,16 +83,8 @@ const removed = z.strictObject({
 
 const restored = z.array(z.strictObject({ id, restored: z.boolean(), keys_taken: z.array(z.string()) }))
 
-/** A command as typed, and its output. */
-export interface Shape {
-  readonly typed: string
-  readonly schema: z.ZodType
-  /** A note for the reader. */
-  readonly note?: string
-}
-
 /** By the name of the command; '' is the prompt. */
-export const shapes: Readonly<Record<string, readonly Shape[]>> = {
+export const commandShapes: Readonly<Record<string, readonly CommandShape[]>> = {
   '': [{ typed: 'skein "…" --json', schema: answer, note: 'Also if the answer fails, with exit code 1.' }],
   fork: [
     {
@@ -180,31 +92,13 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
       schema: z.strictObject({ conversation: id, branch: z.string(), message: id }),
     },
   ],
-  ls: [{ typed: 'skein ls --json', schema: z.array(conversation), note: 'Newest first.' }],
+  ls: [{ typed: 'skein ls --json', schema: z.array(conversationSchema), note: 'Newest first.' }],
   show: [{ typed: 'skein show <id> --json', schema: shown }],
   tree: [{ typed: 'skein tree --json', schema: z.array(treeNode), note: 'Parents before their children.' }],
-  branches: [{ typed: 'skein branches <id> --json', schema: z.array(branch) }],
-  search: [{ typed: 'skein search <words> --json', schema: z.array(hit) }],
-  stats: [
-    {
-      typed: 'skein stats --json',
-      schema: z.strictObject({
-        last_30_days: z.strictObject({ conversations: count, messages: count, ...totals }),
-        all: z.strictObject({ conversations: count, messages: count, ...totals }),
-        days: z.array(z.strictObject({ day: z.string().describe('local day'), ...totals })),
-        models: z.array(z.strictObject({ model: z.string(), ...totals })),
-        agents: z
-          .array(z.strictObject({ agent: z.string(), ...totals }))
-          .describe('agents of other programs, which name no model'),
-        trashed_conversations: count,
-        blobs: z.strictObject({ count, bytes: count }),
-        sizes: z
-          .array(z.strictObject({ name: z.string(), bytes: count }))
-          .describe('file, log, search index; for PostgreSQL its tables'),
-      }),
-    },
-  ],
-  ...moveShapes,
+  branches: [{ typed: 'skein branches <id> --json', schema: z.array(branchSchema) }],
+  search: [{ typed: 'skein search <words> --json', schema: z.array(searchHitSchema) }],
+  stats: [{ typed: 'skein stats --json', schema: statsSchema }],
+  ...transferShapes,
   rename: [
     {
       typed: 'skein rename <id> <name> --json',
@@ -293,7 +187,7 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
     },
   ],
   ...manageShapes,
-  ...mendShapes,
+  ...repairShapes,
   config: [
     {
       typed: 'skein config --json',

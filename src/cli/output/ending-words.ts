@@ -1,23 +1,7 @@
 import type { Reply } from '../../agent/run/events.ts'
-
-/** Why an answer is not whole: the model's own reasons, an interruption, or a failure. */
-export type AnswerEnding = 'interrupted' | 'failed' | CutReason
-
-/** Why a provider ended an answer early. */
-export type CutReason = 'length' | 'filtered' | 'refused'
-
-/** How a stored answer ended, by its metadata; null if it is whole. */
-export function answerEnding(message: { readonly metadata?: object | null }): AnswerEnding | null {
-  const metadata = message.metadata as Readonly<Record<string, unknown>> | null | undefined
-  if (metadata?.interrupted === true) return 'interrupted'
-  if (metadata?.failed === true) return 'failed'
-  return cutReason(metadata?.finish)
-}
-
-/** The reason, if an answer with this finish was cut. */
-export function cutReason(finish: unknown): CutReason | null {
-  return finish === 'length' || finish === 'filtered' || finish === 'refused' ? finish : null
-}
+import type { AnswerEnding } from '../../api/answer-ending.ts'
+import type { PathEnding } from '../../api/path-facts.ts'
+import { formatDuration } from './time.ts'
 
 /** The endings in a few words. */
 export const endingWords: Readonly<Record<AnswerEnding, string>> = {
@@ -26,6 +10,12 @@ export const endingWords: Readonly<Record<AnswerEnding, string>> = {
   length: 'cut at the output limit',
   filtered: 'held back in part by a filter of the provider',
   refused: 'the model declined to answer',
+}
+
+/** The ending of a turn in words. */
+export function endingText({ status, ms }: PathEnding): string {
+  const words = status === 'live' || status === 'not finished' ? status : endingWords[status]
+  return ms === null ? words : `${words} after ${formatDuration(ms)}`
 }
 
 /** How to continue, as a command or a `/` command: the rest of an answer, and another question. */

@@ -1,5 +1,5 @@
-import type { Turn } from '../../core/turn.ts'
-import { isDead } from '../../system/holder.ts'
+import type { Turn } from '../core/turn.ts'
+import { isDead } from './holder.ts'
 
 /** Whether an open turn is being answered: its lease has not expired, and its process is not surely dead. */
 export function isTurnLive(

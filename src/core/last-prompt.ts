@@ -1,6 +1,6 @@
-import type { MessageId } from '../../core/ids.ts'
-import type { Message } from '../../core/message.ts'
-import type { MessageReader } from '../../core/ports.ts'
+import type { MessageId } from './ids.ts'
+import type { Message } from './message.ts'
+import type { MessageReader } from './ports.ts'
 
 /** How many messages from the end are read: first the last turn, then more. */
 const reaches = [1, 50, 1_000, 10_000] as const

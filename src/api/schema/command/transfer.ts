@@ -1,39 +1,17 @@
 import { z } from 'zod'
-import type { Shape } from './json-shapes.ts'
+import { countSchema as count, recordTallies } from '../index.ts'
+import type { CommandShape } from './shape.ts'
 
-const count = z.int().nonnegative()
 const ms = count.describe('duration in milliseconds')
 
 const unreadable = z
   .array(z.strictObject({ conversation: z.string(), what: z.string(), reason: z.string() }))
   .describe('stored data that could not be read; then the exit code is 1')
 
-const amounts = z.strictObject({
-  conversation: count,
-  message: count,
-  tombstone: count,
-  blob: count,
-  turn: count,
-  draft: count,
-  summary: count,
-  event: count,
-  branch: count,
-  agent_link: count,
-})
-
-const tally = {
-  added: amounts,
-  present: amounts.describe('existed already, and is unchanged'),
-  advanced: amounts.describe(
-    'existed in an earlier state: a branch that has moved forward, a turn that has ended',
-  ),
-  refused: amounts,
-}
-
 const bad = z.strictObject({ file: z.string(), line: count, reason: z.string() })
 
 /** The output of the commands that move conversations. */
-export const moveShapes: Readonly<Record<string, readonly Shape[]>> = {
+export const transferShapes: Readonly<Record<string, readonly CommandShape[]>> = {
   export: [
     {
       typed: 'skein export <id> -o <file> --json',
@@ -68,7 +46,7 @@ export const moveShapes: Readonly<Record<string, readonly Shape[]>> = {
       note: 'Exit code 1 if anything was refused; the rest is imported.',
       schema: z.strictObject({
         files: z.array(z.string()),
-        ...tally,
+        ...recordTallies,
         bad: count.describe('refused records, and lines without a record'),
         bad_lines: z.array(bad).describe('the first 1,000 of them'),
         notes: z
@@ -83,7 +61,7 @@ export const moveShapes: Readonly<Record<string, readonly Shape[]>> = {
       typed: 'skein copy <from> <to> --json',
       schema: z.strictObject({
         conversations: count.describe('conversations that were examined'),
-        ...tally,
+        ...recordTallies,
         refused_records: z.array(z.string()),
         unreadable,
         notes: z.array(z.string()),
