@@ -9,6 +9,7 @@
 //   so a static import here is loaded by all of them
 // May import every folder, and a store only through its port.
 
+import { withExpiry } from '../config/expiry.ts'
 import type { Store } from '../core/ports.ts'
 import { version } from '../system/version.ts'
 import { hasOption, textOption } from './command-line/command.ts'
@@ -102,7 +103,12 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
       return found
     },
     store() {
-      opening ??= import('../stores/open.ts').then(({ openStore }) => openStore(context.location().target))
+      opening ??= import('../stores/open.ts').then(async ({ openStore }) =>
+        withExpiry(await openStore(context.location().target), async () => {
+          const { readConfig } = await import('../config/read-config.ts')
+          return readConfig(cwd, process.env)
+        }),
+      )
       return opening
     },
   }

@@ -117,7 +117,8 @@ async function readTail(
   options: ReadContextOptions,
 ): Promise<Tail> {
   const budget = Math.max(1, budgetOf(window))
-  const most = Math.max(1, window.maxMessages ?? Number.POSITIVE_INFINITY)
+  const { maxMessages = Number.POSITIVE_INFINITY, maxLoaded = Number.POSITIVE_INFINITY } = window
+  const most = Math.max(1, Math.min(maxMessages, maxLoaded))
   const read: ReadOptions = {
     ...(options.toolResults === 'preview' && { blobs: 'preview' }),
     ...(options.wholeTurns && { wholeTurns: true }),
