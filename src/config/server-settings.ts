@@ -1,5 +1,12 @@
 import type { Section } from './section.ts'
-import { address, oneOf, positive, type Reader } from './values.ts'
+import {
+  onlyDeclared,
+  readSetting,
+  type SectionDeclaration,
+  structuredSetting,
+  valueSetting,
+} from './setting.ts'
+import { address, oneOf, positive, type Reader, readerOf } from './values.ts'
 
 /** The levels of `--log-level` and `server.log_level`. */
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -37,7 +44,7 @@ export const serverDefaults: ServerSettings = {
 }
 
 /** `127.0.0.1`, `0.0.0.0:8080`, `[::1]:4717`, `:8080`. */
-export const listenAddress: Reader<ListenAddress> = value => {
+export const listenAddress: Reader<ListenAddress> = readerOf('an address, such as `0.0.0.0:8080`', value => {
   const text = typeof value === 'number' ? `:${value}` : value
   const [whole, bracketed, plain, digits] =
     typeof text === 'string'
@@ -47,16 +54,50 @@ export const listenAddress: Reader<ListenAddress> = value => {
   if (!whole || port > 65_535)
     return new Error('is not an address, such as 127.0.0.1:4717, 0.0.0.0 or [::1]:8080')
   return { host: bracketed || plain || serverDefaults.listen.host, port }
+})
+
+const serverFileSettings = {
+  listen: valueSetting(
+    listenAddress,
+    '127.0.0.1:4717',
+    'The interface and the port. Addresses other than loopback also need `public_url`.',
+  ),
+  public_url: valueSetting(
+    address,
+    'none',
+    'The address under which clients know the service. Requests for other hosts are refused.',
+  ),
+  hosts: structuredSetting('a list of host names', 'none', 'Further hosts that the service answers for.'),
+  max_turns: valueSetting(positive, String(serverDefaults.maxTurns), 'Most turns that run at the same time.'),
+  log_level: valueSetting(
+    oneOf(...logLevels),
+    serverDefaults.logLevel,
+    'How much is logged. Logs never have the contents of messages. `--log-level` overrides it.',
+  ),
+}
+
+/** The section `server`. */
+export const serverSection: SectionDeclaration = {
+  path: 'server',
+  about: 'The HTTP service of `skein serve`.',
+  settings: serverFileSettings,
+  example: `server:
+  listen: 0.0.0.0:4717
+  public_url: https://skein.example.org
+  hosts: [skein.internal]
+  max_turns: 20
+  log_level: info`,
 }
 
 /** Adds the section `server` of a file to the settings of the files before. */
 export function readServer(section: Section | null, before: ServerSettings): ServerSettings {
-  section?.only('listen', 'public_url', 'hosts', 'max_turns', 'log_level')
+  if (section) onlyDeclared(section, serverSection)
+  const settings = serverFileSettings
   return {
-    listen: section?.value('listen', listenAddress, '127.0.0.1:4717') ?? before.listen,
-    publicUrl: section?.value('public_url', address, 'none') ?? before.publicUrl,
+    listen: readSetting(section, 'listen', settings.listen) ?? before.listen,
+    publicUrl: readSetting(section, 'public_url', settings.public_url) ?? before.publicUrl,
     hosts: section?.has('hosts') ? section.list('hosts') : before.hosts,
-    maxTurns: section?.value('max_turns', positive, String(serverDefaults.maxTurns)) ?? before.maxTurns,
-    logLevel: section?.value('log_level', oneOf(...logLevels), serverDefaults.logLevel) ?? before.logLevel,
+    maxTurns: readSetting(section, 'max_turns', settings.max_turns) ?? before.maxTurns,
+    logLevel: readSetting(section, 'log_level', settings.log_level) ?? before.logLevel,
   }
 }
