@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { branchHeadSchema } from './branch.ts'
-import { draftPieceSchema } from './draft.ts'
 import { storedMessageSchema } from './message.ts'
-import { turnSchema } from './turn.ts'
+import { draftPieceSchema, turnSchema } from './turn.ts'
 import { countSchema, idSchema, timeSchema } from './values.ts'
 
 const conversation = idSchema.describe('the followed conversation')

@@ -24,3 +24,12 @@ export const turnSchema = z
     ended_at: timeSchema.nullable(),
   })
   .meta({ id: 'Turn', description: 'A prompt and everything that follows until the agent returns control.' })
+
+/** A piece of an unfinished answer. */
+export const draftPieceSchema = z
+  .strictObject({
+    n: countSchema.describe('counted from 0 within the step'),
+    type: z.enum(['text', 'thinking']),
+    text: z.string(),
+  })
+  .meta({ id: 'DraftPiece', description: 'A piece of an unfinished answer.' })

@@ -1,5 +1,6 @@
+import { type NewAccessToken, tokenScopes } from '../../core/access-token.ts'
 import type { BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
-import { checkChoice, checkCount, checkName, checkTime } from '../../core/check.ts'
+import { checkChoice, checkCount, checkName, checkNonEmpty, checkTime } from '../../core/check.ts'
 import type * as conversations from '../../core/conversation.ts'
 import { type Holder, InvalidError } from '../../core/errors.ts'
 import { eventTypes, type ListEvents, type NewEvent } from '../../core/event.ts'
@@ -23,7 +24,7 @@ import type { ReadOptions, TailBudget } from '../../core/ports.ts'
 import type { MessageRange, NewSummary } from '../../core/summary.ts'
 import type { DraftPiece, TurnEnd, TurnStep, Usage } from '../../core/turn.ts'
 import * as f from './fields.ts'
-import { each, fields, maybe, optional } from './fields.ts'
+import { checkHash, each, fields, maybe, optional } from './fields.ts'
 
 /** Checks input of callers before an engine sees it. Both engines then refuse the same input with the same
  *  error, and nothing is half-written. Each check throws InvalidError naming the field. */
@@ -297,4 +298,17 @@ export function checkSince(since: Date): number {
   const time = since instanceof Date ? since.getTime() : Number.NaN
   if (Number.isNaN(time)) throw new InvalidError('since', 'must be a date')
   return time
+}
+
+/** Checks a token before an engine sees it. */
+export const checkToken = fields<NewAccessToken>({
+  hash: checkHash,
+  name: checkName,
+  scopes: checkScopes,
+  expiresAt: optional(checkTime),
+})
+
+function checkScopes(scopes: NewAccessToken['scopes'], field: string): void {
+  checkNonEmpty(scopes, field)
+  for (const [i, scope] of scopes.entries()) checkChoice(scope, `${field}[${i}]`, tokenScopes)
 }

@@ -9,7 +9,6 @@ import { prepareMessage, prepareMessages } from '../../core/prepare.ts'
 import { parseQuery } from '../../core/search/query.ts'
 import { checkHash, checkReason } from '../check/fields.ts'
 import * as checked from '../check/input.ts'
-import { checkToken } from '../check/token.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type AppendRequest, append } from '../programs/append.ts'
 import * as branches from '../programs/branches.ts'
@@ -234,7 +233,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     },
 
     addToken: async token => {
-      const added = { ...checkToken(token), id: source.uuid() }
+      const added = { ...checked.checkToken(token), id: source.uuid() }
       return write(() => tokens.addToken(added, now()))
     },
     findToken: async hash => query(() => tokens.findToken(checkHash(hash, 'hash'))),

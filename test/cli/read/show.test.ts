@@ -88,30 +88,6 @@ describe('the lines of show', () => {
     expect(lines).toContain('    thinking')
   })
 
-  test.each([40, 80])('are at most %i columns wide, however long names and labels are', async width => {
-    await using store = await openStore(':memory:')
-    const long = (word: string) => `${word}-`.repeat(20)
-    const { conversation, branch } = await store.create({ title: long('title') })
-    const { ids } = await store.append(branch, null, [{ role: 'user', content: 'why' }])
-    for (const name of [long('one'), long('two')]) {
-      const fork = await store.createBranch(conversation.id, ids[0]!, { name })
-      const step = { key: name, step: 0, status: 'interrupted', model: `a/${long('model')}` } as const
-      const options = { turn: { ...step, usage: { input: 123_456, output: 7_890 } } }
-      const said = [{ role: 'assistant' as const, content: 'because' }]
-      const { head } = await store.append(fork, fork.head, said, options)
-      await store.setLabel(head, long('label'))
-      await store.activateBranch(fork)
-    }
-    const { head } = await store.getBranch({ conversationId: conversation.id, name: long('two') })
-    await store.eraseMessages([ids[0]!], { by: long('me'), reason: long('reason') })
-    const shown = await readShownPath(store, await store.resolve(head!), now)
-    const short = (id: string) => id.slice(0, 6)
-    const look = { width, style: plain, full: false, short, command: 'skein', env: {}, now }
-    const lines = await listOf(showLines(shown, shown.parts(), look))
-    expect(lines.filter(line => widthOf(line) > width)).toEqual([])
-    expect(lines.join(' ')).toMatch(new RegExp(`${short(head!)}.*\\(2 of 2\\) +! interrupted`))
-  })
-
   test('break the facts of a conversation only between them', async () => {
     expect((await linesAt(62)).slice(0, 3)).toEqual([
       'Reconnect storm after the certificate reload',
