@@ -323,6 +323,10 @@ export interface Statements
   /** Takes a conversation out of the trash and renews it if it has expired. */
   setRestored: [InConv & { now: number }, never]
   beginPurge: [InConv, never]
+  /** Tables that may have many rows of one conversation. A purge empties them in pieces. */
+  deleteSomeTurns: [InConv & { limit: number }, never]
+  deleteSomeTombstones: [InConv & { limit: number }, never]
+  deleteSomeEvents: [InConv & { limit: number }, never]
   deleteConversation: [InConv, never]
   /** The prompts that no conversation refers to. Waits for writers that are about to refer to one. */
   loosePrompts: [None, { hash: string }]
@@ -348,8 +352,8 @@ export interface Statements
       trashed: number
     },
   ]
-  /** Of the turns after one turn up to another, in the order of conversations and keys. Null is the beginning
-   *  or the end. */
+  /** Of the turns after one turn up to another, in the order of conversations and keys. Null is the
+   *  beginning or the end. */
   usageSums: [
     { since: number; conv: Conv | null; key: string | null; last_conv: Conv | null; last_key: string | null },
     {
@@ -366,7 +370,8 @@ export interface Statements
   /** The turn that follows after `skip` others. */
   turnAfter: [{ conv: Conv | null; key: string | null; skip: number }, { conv: Conv; key: string }]
   sizes: [None, { name: string; bytes: number }]
-  /** The bytes of some blocks of the search index, and the last of these blocks. No row if `sizes` has them. */
+  /** The bytes of some blocks of the search index, and the last of these blocks. No row if `sizes` has
+   *  them. */
   indexBytes: [{ after: number | null; limit: number }, { bytes: number; last: number | null }]
 }
 

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 
 /** Runs a program in a process of its own, for work that SQLite cannot interrupt: this process stays
- *  responsive. A thread could not be stopped: Node waits for it before it exits. The program is plain text, so
- *  that it runs from the source, the package and the bundled command alike. Its arguments are the path of
+ *  responsive. A thread could not be stopped: Node waits for it before it exits. The program is plain text,
+ *  so that it runs from the source, the package and the bundled command alike. Its arguments are the path of
  *  better-sqlite3 and `args`. Returns its output, or null if it cannot run or fails. When the signal is
  *  aborted, kills the process and throws the signal's reason. */
 export async function runChildScript(

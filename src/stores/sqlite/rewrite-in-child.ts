@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3'
 import { runChildScript } from './child-script.ts'
 
-/** `merge` removes deleted words from the search index, `optimize` makes it one segment, `vacuum` rewrites the
- *  file. */
+/** `merge` removes deleted words from the search index, `optimize` makes it one segment, `vacuum` rewrites
+ *  the file. */
 export type RewriteStep = 'merge' | 'optimize' | 'vacuum'
 
 /** `remove-traces.ts` has the same steps for a small file, with comments. */
@@ -33,9 +33,9 @@ const script = `
   }
   process.stdout.write(JSON.stringify({ error }))`
 
-/** Runs steps that rewrite large parts of a file in a process of their own, in order, and copies the log into
- *  the file. Writers wait meanwhile, this process does not. Returns whether they ran there. Throws the error of
- *  a step. */
+/** Runs steps that rewrite large parts of a file in a process of their own, in order, and copies the log
+ *  into the file. Writers wait meanwhile, this process does not. Returns whether they ran there. Throws the
+ *  error of a step. */
 export async function rewriteInChild(
   db: Database,
   steps: readonly RewriteStep[],

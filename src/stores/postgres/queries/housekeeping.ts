@@ -7,6 +7,13 @@ const [noConversation, lastConversation] = ['0', 'f'].map(digit =>
   [8, 4, 4, 4, 12].map(length => digit.repeat(length)).join('-'),
 )
 
+function deleteSome(table: string, key: string): string {
+  const inConv = `tenant = @tenant::text AND conv = @conv::uuid`
+  return `
+    DELETE FROM skein.${table} WHERE ${inConv} AND ${key} IN (
+      SELECT ${key} FROM skein.${table} WHERE ${inConv} ORDER BY ${key} LIMIT @limit::bigint)`
+}
+
 const relation = (name: string, tables: readonly string[]) => `
   SELECT '${name}' AS name, (${tables
     .map(table => `pg_total_relation_size('skein.${table}'::regclass)`)
@@ -43,6 +50,9 @@ export const housekeepingQueries = {
   beginPurge: `
     UPDATE skein.conversations SET purging = 1 WHERE tenant = @tenant::text AND id = @conv::uuid`,
   // The rows of the conversation first, the conversation last.
+  deleteSomeTurns: deleteSome('turns', 'key'),
+  deleteSomeTombstones: deleteSome('tombstones', 'seq'),
+  deleteSomeEvents: deleteSome('events', 'n'),
   deleteConversation: tablesOfConversation
     .map(table => `DELETE FROM skein.${table} WHERE tenant = @tenant::text AND conv = @conv::uuid`)
     .concat(

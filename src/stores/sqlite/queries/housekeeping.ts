@@ -1,6 +1,12 @@
 import { tablesOfConversation } from '../../engine/schema.ts'
 import type { Queries } from '../../engine/statements.ts'
 
+function deleteSome(table: string, key: string): string {
+  return `
+    DELETE FROM skein_${table} WHERE conv = @conv AND ${key} IN (
+      SELECT ${key} FROM skein_${table} WHERE conv = @conv ORDER BY ${key} LIMIT +@limit)`
+}
+
 /** Deleting, sweeping and measuring. */
 export const housekeepingQueries = {
   spanFacts: `
@@ -27,6 +33,9 @@ export const housekeepingQueries = {
       version = version + 1
     WHERE c = @conv`,
   beginPurge: `UPDATE skein_conversations SET purging = 1 WHERE c = @conv`,
+  deleteSomeTurns: deleteSome('turns', 'key'),
+  deleteSomeTombstones: deleteSome('tombstones', 'seq'),
+  deleteSomeEvents: deleteSome('events', 'n'),
   // Each table explicitly: foreign keys may be off on a borrowed handle.
   deleteConversation: [
     ...tablesOfConversation.map(table => `DELETE FROM skein_${table} WHERE conv = @conv`),
