@@ -13,6 +13,7 @@ import type {
 import type { ListParams } from '../engine/list-params.ts'
 import type { BatchResult } from './batch.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
+import { completeTail } from './complete-tail.ts'
 import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
 import { type BoundStatement, bind, type PreparedStatement, prepare } from './prepared.ts'
@@ -273,7 +274,8 @@ function complete(deferred: readonly Deferred[], results: readonly BatchResult[]
 }
 
 function resultOf({ name }: StatementCall, { rows, changes }: BatchResult): StatementResult {
-  return { rows: name === 'blobs' ? joinPieces(rows) : rows, changes }
+  if (name === 'blobs') return { rows: joinPieces(rows), changes }
+  return { rows: name === 'tail' ? completeTail(rows) : rows, changes }
 }
 
 interface Compiler {

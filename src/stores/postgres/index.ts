@@ -24,6 +24,7 @@ export type { PostgresClient, PostgresPool } from './pool.ts'
 // - `engine.ts`: runs programs in transactions and retries lost races
 // - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
 // - `queries/bulk.ts`: inserts of many rows, for records
+// - `complete-tail.ts`: fills in the numbers that the rows of a tail leave out
 // - `quick-append.ts`: the ordinary append in one statement
 // - `compact.ts`: rewrites the tables, so that nothing deleted remains in them
 // - `errors.ts`: errors of pg as ours
