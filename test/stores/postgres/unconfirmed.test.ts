@@ -4,9 +4,8 @@ import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { type OwnPostgres, startOwnPostgres } from '../../support/postgres.ts'
 import { openPool } from './database.ts'
 
-/** A primary whose standby is away: a commit is on its own disk and waits. An administrator, or a time limit
- *  of the server, may cancel the wait; the commit then succeeds with a warning, but a fail-over would lose
- *  it. */
+/** A primary whose standby is away: a commit is on its own disk and waits. If an administrator cancels the
+ *  wait, the commit succeeds with a warning, but a fail-over would lose it. */
 let server: OwnPostgres
 let strict: string
 let local: string
