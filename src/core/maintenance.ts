@@ -4,6 +4,7 @@
 export type { AccessToken, NewAccessToken, TokenKeeper, TokenScope } from './access-token.ts'
 export type { Finding, Severity, Verified, Verifier, VerifyOptions, VerifyProgress } from './finding.ts'
 export { countDependents } from './finding.ts'
+export type { ActivityEvent, FollowChange, FollowEvent, Follower, FollowOptions } from './follow.ts'
 export type { IndexOptions, IndexProgress } from './listing.ts'
 export type { Measured, Meter, UsageSum } from './measure.ts'
 export type { ConversationOverview, OverviewReader } from './overview.ts'

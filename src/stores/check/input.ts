@@ -1,8 +1,10 @@
+import { type NewAccessToken, tokenScopes } from '../../core/access-token.ts'
 import type { BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
-import { checkChoice, checkCount, checkName, checkTime } from '../../core/check.ts'
+import { checkChoice, checkCount, checkName, checkNonEmpty, checkTime } from '../../core/check.ts'
 import type * as conversations from '../../core/conversation.ts'
 import { type Holder, InvalidError } from '../../core/errors.ts'
 import { eventTypes, type ListEvents, type NewEvent } from '../../core/event.ts'
+import type { FollowOptions } from '../../core/follow.ts'
 import { type ConversationId, conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import { checkJson, isPlainObject } from '../../core/json.ts'
 import type {
@@ -285,6 +287,11 @@ export const checkSearch = fields<Omit<SearchOptions, 'after' | 'signal'>>({
   budgetMs: optional(f.checkInt53),
 })
 
+/** A cursor is checked where it is read. */
+export const checkFollow = fields<Pick<FollowOptions, 'blobs'>>({
+  blobs: optional(f.wordFrom('whole', 'preview')),
+})
+
 const budgetFields = fields<TailBudget>(each(optional, { tokens: f.checkInt53, messages: f.checkInt53 }))
 export function checkBudget(budget: TailBudget): TailBudget {
   if (budget.tokens === undefined && budget.messages === undefined)
@@ -297,4 +304,17 @@ export function checkSince(since: Date): number {
   const time = since instanceof Date ? since.getTime() : Number.NaN
   if (Number.isNaN(time)) throw new InvalidError('since', 'must be a date')
   return time
+}
+
+/** Checks a token before an engine sees it. */
+export const checkToken = fields<NewAccessToken>({
+  hash: f.checkHash,
+  name: checkName,
+  scopes: checkScopes,
+  expiresAt: optional(checkTime),
+})
+
+function checkScopes(scopes: NewAccessToken['scopes'], field: string): void {
+  checkNonEmpty(scopes, field)
+  for (const [i, scope] of scopes.entries()) checkChoice(scope, `${field}[${i}]`, tokenScopes)
 }

@@ -9,7 +9,6 @@ import { prepareMessage, prepareMessages } from '../../core/prepare.ts'
 import { parseQuery } from '../../core/search/query.ts'
 import { checkHash, checkReason } from '../check/fields.ts'
 import * as checked from '../check/input.ts'
-import { checkToken } from '../check/token.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type AppendRequest, append } from '../programs/append.ts'
 import * as branches from '../programs/branches.ts'
@@ -31,6 +30,7 @@ import * as summaries from '../programs/summaries.ts'
 import * as tokens from '../programs/tokens.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
+import { type FollowHub, followHub } from './follow-hub.ts'
 import { indexAll } from './index-search.ts'
 import { listInPieces } from './list-messages.ts'
 import { purgeOne, sweepAll } from './maintain.ts'
@@ -38,7 +38,12 @@ import { overviewsOf } from './read-overviews.ts'
 import { searchStore } from './search-store.ts'
 
 /** The Store port over an engine: checks the input, then runs the program for the operation. */
-export function storeOver(engine: Engine, schemaVersion: () => Promise<number>): Store {
+export function storeOver(
+  given: Engine,
+  schemaVersion: () => Promise<number>,
+  hub: FollowHub = followHub(given),
+): Store {
+  const engine = wakingAfterWrites(given, hub)
   const { query, read, write, source } = engine
   const now = () => source.now()
 
@@ -235,19 +240,48 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     },
 
     addToken: async token => {
-      const added = { ...checkToken(token), id: source.uuid() }
+      const added = { ...checked.checkToken(token), id: source.uuid() }
       return write(() => tokens.addToken(added, now()))
     },
     findToken: async hash => query(() => tokens.findToken(checkHash(hash, 'hash'))),
     listTokens: async (page = {}) => query(() => tokens.listTokens(checked.checkPage(page))),
     revokeToken: async id => write(() => tokens.revokeToken(checkName(id, 'id'), now())),
 
-    close: () => engine.close(),
-    [Symbol.asyncDispose]: () => engine.close(),
+    follow: async function* (id, options = {}) {
+      const { followConversation } = await import('./follow-conversation.ts')
+      yield* followConversation(engine, hub, conversationId(id), checked.checkFollow(options))
+    },
+    followActivity: async function* (options = {}) {
+      const { followActivity } = await import('./follow-activity.ts')
+      yield* followActivity(engine, hub, options)
+    },
+
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    hub.close()
+    await engine.close()
   }
 
   function newId(given: string | undefined) {
     return conversationId(given ?? source.uuid())
+  }
+}
+
+/** An engine whose writes wake the iterations that follow. */
+function wakingAfterWrites(engine: Engine, hub: FollowHub): Engine {
+  return {
+    ...engine,
+    write: async (program, mode) => {
+      try {
+        return await engine.write(program, mode)
+      } finally {
+        // Also after a failure, whose outcome may be unknown.
+        hub.wake()
+      }
+    },
   }
 }
 
