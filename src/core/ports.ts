@@ -4,15 +4,14 @@
 // - this file: what a store does, cut into narrow ports. A consumer asks for the narrowest one it needs. The
 //   others are in files of their own: `turn-writer.ts`, `overview.ts`, `follow.ts` …; `Store` has all of them
 // - ids: `body.ts` and `hash.ts` (format 1, docs/data-model.md); `prepare.ts` and `check.ts` check input
-// - reading: `runs.ts` and `path.ts` (paths), `tree.ts` (forests), `search/` (tokens, matches, ranks,
-//   snippets)
-// - moving: `record.ts` and `take-in.ts`
+// - reading: `runs.ts`, `path.ts`, `tree.ts`, `search/`; moving: `record.ts` and `take-in.ts`
 
 import type { TokenKeeper } from './access-token.ts'
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'
 import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
 import type { ListEvents, TraceEvent } from './event.ts'
 import type { Verifier } from './finding.ts'
+import type { Follower } from './follow.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type {
   ConversationFilter,
@@ -391,7 +390,8 @@ export interface Store
     Meter,
     TokenKeeper,
     OverviewReader,
-    PathSectionReader {
+    PathSectionReader,
+    Follower {
   /** Closes what the store owns: its file or its pool. A borrowed handle stays open. */
   close(): Promise<void>
   /** The same as `close`, for `await using store = await openStore(…)`. */

@@ -307,4 +307,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   turnsAt: { conv, firsts: [0] },
   childrenOf: { conv, parents: [-1, 0] },
   toolEvents: { conv, keys: [message] },
+  followStates: { ids: [id], now },
+  recentActivity: { since: now, limit: 10 },
+  listedByIds: { ids: [id] },
+  listedFrom: { after_time: now, after_id: id, limit: 10 },
 }

@@ -20,6 +20,7 @@ import type {
   SummaryRow,
   TurnRow,
 } from './rows.ts'
+import type { FollowStatements } from './statements-follow.ts'
 import type { OverviewStatements } from './statements-overview.ts'
 import type { RecordStatements } from './statements-records.ts'
 import type { SearchStatements } from './statements-search.ts'
@@ -60,7 +61,8 @@ interface TurnPage extends InConv {
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
 export interface Statements
-  extends OverviewStatements,
+  extends FollowStatements,
+    OverviewStatements,
     RecordStatements,
     SearchStatements,
     TokenStatements,

@@ -10,6 +10,7 @@ import { systemSource } from '../../system/source.ts'
 import { requireNode } from '../../system/version.ts'
 import { parseTarget } from '../check/target.ts'
 import { withIndexing } from '../store/background-index.ts'
+import { followHub } from '../store/follow-hub.ts'
 import { storeOver } from '../store/store-over.ts'
 import { postgresEngine } from './engine.ts'
 import { migrateDatabase, newestVersion, schemaVersion } from './migrate.ts'
@@ -148,10 +149,9 @@ function over(
   close: () => Promise<void>,
 ): Store {
   const engine = withIndexing(postgresEngine(pool, { tenant, source, close }), indexing)
-  return withQuickAppend(
-    storeOver(engine, () => schemaVersion(pool)),
-    engine,
-  )
+  const hub = followHub(engine)
+  const store = storeOver(engine, () => schemaVersion(pool), hub)
+  return withQuickAppend(store, engine, hub.wake)
 }
 
 function tenantOf({ tenant = 'default' }: PostgresOptions): string {

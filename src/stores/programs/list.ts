@@ -66,7 +66,7 @@ export function* listDirectories(options: ListDirectories): Program<Page<string>
   )
 }
 
-function listedOf(row: ListedRow): ListedConversation {
+export function listedOf(row: ListedRow): ListedConversation {
   return { ...conversationFromRow(row), branch: listedBranch(row, row.active_branch) }
 }
 

@@ -29,6 +29,7 @@ import * as summaries from '../programs/summaries.ts'
 import * as tokens from '../programs/tokens.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
+import { type FollowHub, followHub } from './follow-hub.ts'
 import { listInPieces, purgeOne, sweepAll } from './in-pieces.ts'
 import { indexAll } from './index-search.ts'
 import { measureStore } from './measure-store.ts'
@@ -36,7 +37,12 @@ import { overviewsOf } from './read-overviews.ts'
 import { searchStore } from './search-store.ts'
 
 /** The Store port over an engine: checks the input, then runs the program for the operation. */
-export function storeOver(engine: Engine, schemaVersion: () => Promise<number>): Store {
+export function storeOver(
+  given: Engine,
+  schemaVersion: () => Promise<number>,
+  hub: FollowHub = followHub(given),
+): Store {
+  const engine = wakingAfterWrites(given, hub)
   const { query, read, write, source } = engine
   const now = () => source.now()
 
@@ -240,12 +246,41 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     listTokens: async (page = {}) => query(() => tokens.listTokens(checked.checkPage(page))),
     revokeToken: async id => write(() => tokens.revokeToken(checkName(id, 'id'), now())),
 
-    close: () => engine.close(),
-    [Symbol.asyncDispose]: () => engine.close(),
+    follow: async function* (id, options = {}) {
+      const { followConversation } = await import('./follow-conversation.ts')
+      yield* followConversation(engine, hub, conversationId(id), checked.checkFollow(options))
+    },
+    followActivity: async function* (options = {}) {
+      const { followActivity } = await import('./follow-activity.ts')
+      yield* followActivity(engine, hub, options)
+    },
+
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    hub.close()
+    await engine.close()
   }
 
   function newId(given: string | undefined) {
     return conversationId(given ?? source.uuid())
+  }
+}
+
+/** An engine whose writes wake the iterations that follow. */
+function wakingAfterWrites(engine: Engine, hub: FollowHub): Engine {
+  return {
+    ...engine,
+    write: async (program, mode) => {
+      try {
+        return await engine.write(program, mode)
+      } finally {
+        // Also after a failure, whose outcome may be unknown.
+        hub.wake()
+      }
+    },
   }
 }
 

@@ -11,6 +11,7 @@ import { deletingEffectsCases } from './deleting-effects.ts'
 import { draftCases } from './drafts.ts'
 import { erasingCases } from './erasing.ts'
 import { eventsCases } from './events.ts'
+import { followingCases } from './following.ts'
 import { hostileCases } from './hostile.ts'
 import { keyCases } from './keys.ts'
 import { listFilterCases } from './list-filters.ts'
@@ -58,6 +59,7 @@ export const contract: readonly ContractCase[] = [
   ...draftCases,
   ...erasingCases,
   ...eventsCases,
+  ...followingCases,
   ...hostileCases,
   ...keyCases,
   ...listFilterCases,

@@ -64,6 +64,14 @@ async function furnish(store: Store): Promise<Known> {
   return { id, message: ids[0], last: head, blob: message!.blobs[0]!.hash, word: 'hidden', key, token }
 }
 
+/** A cursor of `followActivity`: a time. */
+const fromTheBeginning = Buffer.from('[0]').toString('base64url')
+
+async function firstOf<T>(events: AsyncIterable<T>): Promise<T | null> {
+  for await (const event of events) return event
+  return null
+}
+
 /** The hash of a secret that no token has. */
 function newHash(): string {
   return randomBytes(32).toString('hex')
@@ -167,6 +175,11 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   readRecords: (s, { id }) => s.readRecords(id)[Symbol.asyncIterator]().next(),
   writeRecords: (s, { id, last: head }) =>
     s.writeRecords([{ kind: 'branch', conversationId: id, name: 'mine', head, ...plainBranch }]),
+  follow: (s, { id }) => firstOf(s.follow(id)),
+  followActivity: async s => {
+    const options = { after: fromTheBeginning, signal: AbortSignal.timeout(300) }
+    return (await firstOf(s.followActivity(options)))?.conversation.title
+  },
   addToken: async s => (await s.addToken({ hash: newHash(), name: 'Mine', scopes: ['read'] })).name,
   // A token of any tenant is found by its hash, which only the owner of the secret can know.
   findToken: s => s.findToken(newHash()),

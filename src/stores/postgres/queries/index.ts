@@ -1,5 +1,6 @@
 import type { Queries } from '../../engine/statements.ts'
 import { conversationQueries } from './conversations.ts'
+import { followQueries } from './follow.ts'
 import { housekeepingQueries } from './housekeeping.ts'
 import { messageQueries } from './messages.ts'
 import { overviewQueries } from './overview.ts'
@@ -15,6 +16,7 @@ export const queries: Queries = {
   ...conversationQueries,
   ...messageQueries,
   ...turnQueries,
+  ...followQueries,
   ...housekeepingQueries,
   ...searchQueries,
   ...overviewQueries,
