@@ -1,12 +1,13 @@
+import { conversationJson } from '../../api/conversation.ts'
 import { type MessageJson, messageJson } from '../../api/message.ts'
-import { endingAt, statusAt, turnUsageAt } from '../../api/path-facts.ts'
+import { endingAt, type IsLive, statusAt, turnUsageAt } from '../../api/path-facts.ts'
 import { summaryJson } from '../../api/summary.ts'
 import type { Message } from '../../core/message.ts'
 import { itemsOf } from '../../core/pages.ts'
-import type { ConversationReader, Lister, MessageReader } from '../../core/ports.ts'
+import type { MessageReader } from '../../core/ports.ts'
+import type { Turn } from '../../core/turn.ts'
 import { isTurnLive } from '../../system/live-turn.ts'
 import type { JsonMember } from '../output/print.ts'
-import { readConversationJson } from './conversation-json.ts'
 import type { PathPart, ShownPath } from './shown-path.ts'
 
 /** The members of `show --json`, in order. */
@@ -15,12 +16,13 @@ export const showMembers = ['conversation', 'branch', 'path', 'summaries', 'draf
 /** A path as `--json` prints it: the members in order, `path` and `summaries` item by item. Fields are only
  *  added, never removed. */
 export async function* showJson(
-  store: ConversationReader & Lister & Pick<MessageReader, 'listSummaries'>,
+  store: Pick<MessageReader, 'listSummaries'>,
   shown: ShownPath,
   parts: AsyncIterable<PathPart>,
   now: number,
 ): AsyncGenerator<JsonMember> {
-  yield { name: 'conversation', value: await readConversationJson(store, shown.facts) }
+  const isLive = (turn: Turn) => isTurnLive(turn, now)
+  yield { name: 'conversation', value: conversationJson(shown.facts, isLive) }
   yield { name: 'branch', value: shown.branch }
   const ends = new Set<string>()
   yield { name: 'path', items: path() }
@@ -30,7 +32,7 @@ export async function* showJson(
   async function* path() {
     for await (const part of parts) {
       for (const message of part.messages) {
-        yield messageOf(message, part, now)
+        yield messageOf(message, part, isLive)
         if (part.summaries.has(message.id)) ends.add(message.id)
       }
     }
@@ -44,10 +46,10 @@ export async function* showJson(
   }
 }
 
-function messageOf(message: Message, part: PathPart, now: number): MessageJson {
+function messageOf(message: Message, part: PathPart, isLive: IsLive): MessageJson {
   const turn = message.turn === null ? undefined : part.turns.get(message.turn)
   return messageJson(message, {
-    status: statusAt(endingAt(message, part.turns, open => isTurnLive(open, now))),
+    status: statusAt(endingAt(message, part.turns, isLive)),
     model: turn?.model ?? part.facts.conversation.model,
     usage: turnUsageAt(message, part),
     siblings: part.siblings.get(message.id)?.names ?? [],

@@ -214,8 +214,11 @@ function* partLines(shown: PathPart, look: ShowOptions): Generator<string> {
   }
 }
 
-function* head({ facts, branch }: ShownPath, { width, style, short, env }: ShowOptions): Generator<string> {
-  const { conversation: one, pathMessages, isLive } = facts
+function* head(
+  { facts, branch }: ShownPath,
+  { width, style, short, env, now }: ShowOptions,
+): Generator<string> {
+  const { conversation: one, pathMessages, openTurns } = facts
   const { dot, dots } = style.symbols
   yield style.title(cut(style.safe(collapseSpaces(one.title ?? one.label ?? '(no title)')), width, dots))
   const parts = [cut(style.safe(branch), width, dots), plural(pathMessages, 'message')]
@@ -224,7 +227,7 @@ function* head({ facts, branch }: ShownPath, { width, style, short, env }: ShowO
   if (one.tokensUsed > 0) parts.push(`${formatCount(one.tokensUsed)} tokens`)
   const cost = one.tokensUsed > 0 ? formatMoney(conversationCost(one)) : ''
   if (cost !== '') parts.push(cost)
-  if (isLive) parts.push('live')
+  if (openTurns.some(turn => isTurnLive(turn, now))) parts.push('live')
   if (one.trashedAt !== null) parts.push('in the trash')
   const id = short(one.id)
   const [first, ...others] = packParts([id, ...parts], ` ${dot} `, width)

@@ -26,7 +26,7 @@ it.each([40, 80])(
     }
     const { head } = await store.getBranch({ conversationId: conversation.id, name: long('two') })
     await store.eraseMessages([ids[0]!], { by: long('me'), reason: long('reason') })
-    const shown = await readShownPath(store, await store.resolve(head!), now)
+    const shown = await readShownPath(store, await store.resolve(head!))
     const short = (id: string) => id.slice(0, 6)
     const look = { width, style: plain, full: false, short, command: 'skein', env: {}, now }
     const lines: string[] = []

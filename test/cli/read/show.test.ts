@@ -29,7 +29,7 @@ describe('the lines of show', () => {
   const linesAt = async (width: number, full = false) => {
     await using store = await openStore(':memory:')
     const story = await fill(store, '/home/ada/harbor', now)
-    const shown = await readShownPath(store, await store.resolve(story.storm), now)
+    const shown = await readShownPath(store, await store.resolve(story.storm))
     const path = await pathOf(store, shown.end!.id)
     const ids = [...path.map(message => message.id as string), story.storm, story.trace]
     const known = shortIds(ids)
@@ -113,7 +113,7 @@ describe('the contents of a path', () => {
     await using store = await openStore(':memory:')
     const place = await store.create({ title: 'All kinds' })
     await fillIn(store, place)
-    const shown = await readShownPath(store, await store.resolve(place.conversation.id), Date.now())
+    const shown = await readShownPath(store, await store.resolve(place.conversation.id))
     const look = {
       width: 80,
       style: plain,
