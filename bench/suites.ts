@@ -10,6 +10,7 @@ import { copySuite } from './rows/copy.ts'
 import { fitSuite } from './rows/fit.ts'
 import { forkSuite } from './rows/fork.ts'
 import { growthSuite } from './rows/growth.ts'
+import { httpSuite } from './rows/http.ts'
 import { listSuite } from './rows/list.ts'
 import { loadSuite } from './rows/load.ts'
 import { parallelSuite } from './rows/parallel.ts'
@@ -37,6 +38,7 @@ export const suites: readonly Suite[] = [
   postgresSuite,
   callersSuite,
   copySuite,
+  httpSuite,
   peersSuite,
   growthSuite,
   partsSuite,

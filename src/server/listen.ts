@@ -18,7 +18,7 @@ export interface Listening {
   readonly host: string
   /** The port, also if it was chosen. */
   readonly port: number
-  /** Accepts no further connections, closes the service, and ends what is still connected. */
+  /** Closes the service, then accepts no further connections and ends those that are left. */
   close(): Promise<void>
 }
 
@@ -54,10 +54,10 @@ export async function listen(service: Service, options: ListenOptions = {}): Pro
 const graceMs = 1_000
 
 async function end(server: Server, service: Service): Promise<void> {
+  // Until the running turns have ended, requests are still answered: `/readyz` says that it shuts down.
+  await service.close()
   const ended = once(server, 'close')
   server.close()
-  server.closeIdleConnections()
-  await service.close()
   server.closeIdleConnections()
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)
   await ended
