@@ -95,9 +95,8 @@ export type {
   Resolved,
   SaveItem,
   Store,
-  Tail,
-  TailBudget,
 } from './core/ports.ts'
+export type { Tail, TailBudget } from './core/tail.ts'
 export type { Turn, TurnStatus, TurnStep, Usage } from './core/turn.ts'
 export type { OpenOptions } from './stores/open.ts'
 export { openStore } from './stores/open.ts'

@@ -17,8 +17,8 @@ import type {
   SearchOptions,
 } from '../../core/listing.ts'
 import { roles } from '../../core/message.ts'
-import type { TailBudget } from '../../core/ports.ts'
 import type { MessageRange, NewSummary } from '../../core/summary.ts'
+import type { TailBudget } from '../../core/tail.ts'
 import type { DraftPiece, TurnEnd, TurnStep, Usage } from '../../core/turn.ts'
 import * as f from './fields.ts'
 import { each, fields, maybe, optional } from './fields.ts'
