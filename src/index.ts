@@ -90,9 +90,8 @@ export type {
   ReadOptions,
   Resolved,
   Store,
-  Tail,
-  TailBudget,
 } from './core/ports.ts'
+export type { Tail, TailBudget } from './core/tail.ts'
 export type { Turn, TurnStatus } from './core/turn.ts'
 export type { OpenOptions } from './stores/open.ts'
 export { openStore } from './stores/open.ts'

@@ -43,6 +43,7 @@ import type {
 } from './removal.ts'
 import type { Stretch } from './runs.ts'
 import type { Summary } from './summary.ts'
+import type { Tail, TailBudget } from './tail.ts'
 import type { DraftPiece, Turn, TurnStep } from './turn.ts'
 import type { TurnWriter } from './turn-writer.ts'
 
@@ -72,24 +73,6 @@ export interface ReadOptions {
   readonly wholeTurns?: boolean
   /** `whole` (default) puts blobs back into the content. `preview` returns their first 1,024 bytes. */
   readonly blobs?: 'whole' | 'preview'
-}
-
-/** The size of a tail. With both limits, the smaller one applies. */
-export interface TailBudget {
-  /** Most tokens of the tail, by the stored counts. */
-  readonly tokens?: number
-  /** Most messages of the tail. */
-  readonly messages?: number
-}
-
-/** The newest messages of a path, oldest first. A tail never starts inside a turn. */
-export interface Tail {
-  /** Whole turns. If the newest turn alone exceeds the budget, the tail is that turn. */
-  readonly messages: readonly Message[]
-  /** Messages of the path before the tail. */
-  readonly older: number
-  /** Tokens of the path before the tail. */
-  readonly olderTokens: number
 }
 
 /** Reads conversations, their branches and their links. */
