@@ -128,6 +128,7 @@ async function copyByHand(file: string, url: string): Promise<void> {
 
 export const copySuite: Suite = {
   name: 'copy',
+  when: 'byName',
   tasks: {},
   async run(bench) {
     const server = await startPostgres({ fsync: 'on' })

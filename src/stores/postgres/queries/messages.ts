@@ -28,8 +28,8 @@ const onNewest = (isNewest: string, conversation: string, depth: string) => `
 /** Where a step of a tail begins that ends with this message. It includes the message before the tail. */
 const stepFrom = (end: string) => `greatest(${end}.run, ${end}.seq - least(@messages::bigint, 128)::int)`
 
-/** The columns of a tail. Numbers are converted to text and back, so those that follow from the newest row are
- *  null elsewhere. */
+/** The columns of a tail. Numbers are converted to text and back, so those that follow from the newest row
+ *  are null elsewhere. */
 const tailColumns = `
   m.id, m.seq, m.role, m.at, m.tokens, m.turn, m.step, m.label,
   CASE WHEN m.path_tokens - m.tokens >= w.base AND m.depth > w.floor THEN m.body END AS body, m.erased,
