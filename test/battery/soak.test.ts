@@ -6,14 +6,16 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { freshDatabase } from '../stores/postgres/database.ts'
 import { note } from './note.ts'
+import { signalTo } from './process-folder.ts'
 import { isFull, size } from './size.ts'
 import { type SoakResult, type SoakSubject, soak } from './soak.ts'
 import type { SoakAnswer } from './soak-child.ts'
+import { startServer } from './soak-server.ts'
 
 /** A process works at a steady rate for an hour and must not grow. SKEIN_BATTERY_MINUTES sets another
  *  time. */
 const minutes = Number(process.env.SKEIN_BATTERY_MINUTES ?? 60)
-const ms = size({ gate: 1_500, full: minutes * 60_000 })
+const ms = size({ gate: 500, full: minutes * 60_000 })
 const perSecond = 20
 const timeout = ms + 120_000
 
@@ -25,13 +27,26 @@ const mostGrowth = 4e6
 /** SQLite begins a checkpoint at 16 MB, and readers may delay it. */
 const mostLogBytes = 32e6
 
+/** Node must not keep more than the program does. */
+const nodeOptions = [
+  ...['--expose-gc', '--max-semi-space-size=1'],
+  ...['--import', join(import.meta.dirname, 'collect-often.ts')],
+]
+
+const logBytesOf = (file: string) => (existsSync(`${file}-wal`) ? statSync(`${file}-wal`).size : 0)
+
+/** `skein serve` on a file. */
+async function startService(): Promise<SoakSubject> {
+  const folder = freshFolder()
+  const server = await startServer(folder, nodeOptions)
+  onTestFinished(() => signalTo(server.pid, 'SIGKILL'))
+  return { ...server, logBytes: () => logBytesOf(join(folder, 'soak.db')) }
+}
+
 /** Starts a process that uses the store at `target`, which is a file or a URL. */
 async function startLibraryUser(target: string, manner?: 'leaking'): Promise<SoakSubject> {
-  const preload = join(import.meta.dirname, 'collect-often.ts')
   const args = [target, ...(manner === undefined ? [] : [manner])]
-  const child = fork(join(import.meta.dirname, 'soak-child.ts'), args, {
-    execArgv: ['--expose-gc', '--max-semi-space-size=1', '--import', preload],
-  })
+  const child = fork(join(import.meta.dirname, 'soak-child.ts'), args, { execArgv: nodeOptions })
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = once(child, 'exit')
   await Promise.race([once(child, 'message'), ended])
@@ -42,7 +57,7 @@ async function startLibraryUser(target: string, manner?: 'leaking'): Promise<Soa
       const [answer] = (await Promise.race([once(child, 'message'), ended])) as [SoakAnswer]
       if (answer?.failed !== undefined || answer?.n !== n) throw new Error(answer?.failed ?? 'it has ended')
     },
-    logBytes: () => (existsSync(`${target}-wal`) ? statSync(`${target}-wal`).size : 0),
+    logBytes: () => logBytesOf(target),
     async stop() {
       child.disconnect()
       expect((await ended)[0]).toBe(0)
@@ -50,11 +65,13 @@ async function startLibraryUser(target: string, manner?: 'leaking'): Promise<Soa
   }
 }
 
-function freshFile(): string {
+function freshFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'soak-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return join(folder, 'soak.db')
+  return folder
 }
+
+const freshFile = () => join(freshFolder(), 'soak.db')
 
 function noteResult(name: string, result: SoakResult): void {
   note(`${name}: operations`, result.operations)
@@ -66,10 +83,14 @@ function noteResult(name: string, result: SoakResult): void {
 }
 
 it('does not grow while it writes, reads, searches and forks (R28)', { timeout }, async () => {
-  const targets = { SQLite: freshFile(), PostgreSQL: await freshDatabase() }
+  const subjects = {
+    SQLite: startLibraryUser(freshFile()),
+    PostgreSQL: startLibraryUser(await freshDatabase()),
+    'skein serve': startService(),
+  }
   note('minutes', ms / 60_000)
-  const runs = Object.entries(targets).map(async ([name, target]) => {
-    const subject = await startLibraryUser(target)
+  const runs = Object.entries(subjects).map(async ([name, starting]) => {
+    const subject = await starting
     const result = await soak(subject, ms, perSecond)
     await subject.stop()
     return [name, result] as const
