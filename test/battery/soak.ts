@@ -36,8 +36,8 @@ export interface SoakResult {
   readonly mostLogBytes: number
 }
 
-/** Lets the process work at a steady rate. The warm-up is the first fifth of the time, ten minutes at most. In
- *  it the process works as fast as it can, so that the store becomes larger than the caches. */
+/** Lets the process work at a steady rate. The warm-up is the first fifth of the time, ten minutes at most.
+ *  In it the process works as fast as it can, so that the store becomes larger than the caches. */
 export async function soak(subject: SoakSubject, ms: number, perSecond: number): Promise<SoakResult> {
   const samples: SoakSample[] = []
   const begun = performance.now()
