@@ -57,7 +57,6 @@ export function patroniFor(node: NodePlace): string {
   Object.assign(file.postgresql, { listen: sql, connect_address: sql, data_dir: join(node.folder, 'data') })
   file.postgresql.parameters = { unix_socket_directories: node.folder }
   file.postgresql.pg_hba = file.postgresql.pg_hba.map(line => line.replace('10.0.0.0/24', '127.0.0.0/8'))
-  file.postgresql.pg_hba.unshift('local all postgres trust')
   return stringify(file)
 }
 
