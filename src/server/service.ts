@@ -149,23 +149,26 @@ interface SweepSettings {
   onFailed(error: unknown): void
 }
 
-/** Sweeps repeatedly: expired task conversations go to the trash, old trash is purged. A store lets one
- *  process sweep at a time. Null: never. */
+/** Sweeps at once and then repeatedly: expired task conversations go to the trash, old trash is purged. Of
+ *  several processes with the same interval, one sweeps. Null: never. */
 function startSweeps(
   everyMs: number | null,
   settings: SweepSettings,
 ): { /** Waits for a running sweep. */ stop(): Promise<void> } {
   let running: Promise<void> = Promise.resolve()
+  // A timer may fire a little early.
+  const ifOlderThanMs = Math.floor((everyMs ?? 0) * 0.9)
 
   async function sweep(): Promise<void> {
     try {
-      for (const store of await settings.stores()) settings.onSwept(await store.sweep())
+      for (const store of await settings.stores()) settings.onSwept(await store.sweep({ ifOlderThanMs }))
     } catch (error) {
       settings.onFailed(error)
     }
   }
 
   if (everyMs === null) return { stop: async () => undefined }
+  running = sweep()
   // A timer of Node takes at most 2^31 - 1 milliseconds.
   const timer = setInterval(
     () => {
