@@ -1,7 +1,7 @@
 /** `skein/client`: a typed client of the HTTP service, for Node and browsers. `createClient` makes one. */
 
 // - `client.ts`: a method for each operation; `requests.ts`: their types
-// - `send.ts`: one request, repeated if that is safe; `service-error.ts`: problem details as an error
+// - `send.ts`: one request, repeated if that is safe; problem details as a `ServiceError`
 // - `read-events.ts`: server-sent events
 // May import types of api. It uses no package and nothing of Node.
 
@@ -26,5 +26,4 @@ export type {
   SectionRequest,
   WriteOptions,
 } from './requests.ts'
-export type { RawBody, Send, SendRequest, SendSettings } from './send.ts'
-export { ServiceError } from './service-error.ts'
+export { type RawBody, type Send, type SendRequest, type SendSettings, ServiceError } from './send.ts'

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import type { Maintainer } from '../core/ports.ts'
+import type { SweepReceipt } from '../core/removal.ts'
 import { version } from '../system/version.ts'
 import { createApp, type RequestFacts } from './http/app.ts'
 import { createAuthenticate } from './http/authenticate.ts'
@@ -9,7 +11,6 @@ import { openApiOf } from './http/openapi.ts'
 import { problemOf } from './http/problem.ts'
 import { defaultServiceLimits, type ServiceOptions, type ServiceStore } from './http/service-options.ts'
 import { allRoutes } from './routes/index.ts'
-import { startSweeps } from './sweeps.ts'
 import { createRunningTurns } from './turns/running-turns.ts'
 
 /** The HTTP service: a function from requests to responses. */
@@ -98,7 +99,9 @@ export function createService(options: ServiceOptions): Service {
     metrics.request(request.method, route, status, seconds)
     const line = { request_id: requestId, method: request.method, route, status, tenant, token, code }
     const entry = { ...line, ms: Math.round(seconds * 1_000) }
-    if (status >= 500) log?.error({ ...entry, error: errorFacts(error) }, 'request failed')
+    // The client has gone: nothing failed here.
+    if (request.signal.aborted) log?.info(entry, 'request cut off')
+    else if (status >= 500) log?.error({ ...entry, error: errorFacts(error) }, 'request failed')
     else log?.info(entry, 'request')
     return response
   }
@@ -134,4 +137,50 @@ function errorFacts(error: unknown): object | undefined {
   const code = 'code' in error ? error.code : undefined
   const at = error.stack?.split('\n').filter(line => /^\s+at /.test(line))
   return { name: error.name, code, at: at?.slice(0, 8).map(line => line.trim()) }
+}
+
+/** What is swept, and who is told. */
+interface SweepSettings {
+  /** The stores to sweep. */
+  stores(): Promise<readonly Pick<Maintainer, 'sweep'>[]>
+  /** Called after each sweep. */
+  onSwept(receipt: SweepReceipt): void
+  /** Called if a sweep fails. The next one is tried as usual. */
+  onFailed(error: unknown): void
+}
+
+/** Sweeps at once and then repeatedly: expired task conversations go to the trash, old trash is purged. Of
+ *  several processes with the same interval, one sweeps. Null: never. */
+function startSweeps(
+  everyMs: number | null,
+  settings: SweepSettings,
+): { /** Waits for a running sweep. */ stop(): Promise<void> } {
+  let running: Promise<void> = Promise.resolve()
+  // A timer may fire a little early.
+  const ifOlderThanMs = Math.floor((everyMs ?? 0) * 0.9)
+
+  async function sweep(): Promise<void> {
+    try {
+      for (const store of await settings.stores()) settings.onSwept(await store.sweep({ ifOlderThanMs }))
+    } catch (error) {
+      settings.onFailed(error)
+    }
+  }
+
+  if (everyMs === null) return { stop: async () => undefined }
+  running = sweep()
+  // A timer of Node takes at most 2^31 - 1 milliseconds.
+  const timer = setInterval(
+    () => {
+      running = running.then(sweep)
+    },
+    Math.min(everyMs, 2_147_483_647),
+  )
+  timer.unref()
+  return {
+    stop() {
+      clearInterval(timer)
+      return running
+    },
+  }
 }

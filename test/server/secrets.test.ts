@@ -111,11 +111,20 @@ it('counts requests, store operations, conversations, tokens and turns', async (
   expect((await service.call('//metrics', { token })).status).toBe(403)
 })
 
-it('sweeps expired conversations of tasks, and counts them (S2-32, S2-58)', async () => {
-  await using service = await startService({ sweepMs: 20, tenants: ['default'] })
-  const { conversation } = await service.store.create({ task: 't', expiresAt: new Date(Date.now() - 1_000) })
-  await expect
-    .poll(async () => (await service.store.getConversation(conversation.id)).trashedAt, { timeout: 10_000 })
-    .not.toBeNull()
-  expect((await service.call('//metrics')).text).toContain('skein_expirations_total 1')
+it('sweeps expired conversations of tasks, in one of several processes, and counts them (S2-32, S2-58)', async () => {
+  await using service = await startService({ sweepMs: 50, tenants: ['default'] })
+  await using other = await startService({ db: service.db, sweepMs: 50, tenants: ['default'] })
+  const expired = () => service.store.create({ task: 't', expiresAt: new Date(Date.now() - 1_000) })
+  const ids = (await Promise.all([expired(), expired(), expired()])).map(
+    ({ conversation }) => conversation.id,
+  )
+  const trashed = async () => (await service.store.listConversations({ trashed: true })).items.length
+  await expect.poll(trashed, { timeout: 10_000 }).toBe(ids.length)
+  const count = async (one: typeof service) =>
+    Number(
+      /^skein_expirations_total (\d+)$/m.exec(
+        (await one.call('//metrics', { token: service.token })).text,
+      )![1],
+    )
+  await expect.poll(async () => (await count(service)) + (await count(other))).toBe(ids.length)
 })

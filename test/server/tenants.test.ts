@@ -32,7 +32,7 @@ function problem(body: Record<string, unknown>) {
   return JSON.stringify(rest)
 }
 
-/** Operations that return something of their own tenant, whoever asks. */
+/** Operations that name no thing of a tenant. */
 const ofNoThing = new Set(
   'listConversations createConversation findOrCreateByKey search getStats exportAll importRecords'.split(' '),
 )

@@ -3,7 +3,8 @@ import type { Config } from '../../config/config.ts'
 import { readConfig } from '../../config/read-config.ts'
 import { type ListenAddress, type LogLevel, listenAddress, logLevels } from '../../config/server-settings.ts'
 import { UnavailableError } from '../../core/errors.ts'
-import type { Listening, Service } from '../../server/index.ts'
+import type { Listening } from '../../server/listen.ts'
+import type { Service } from '../../server/service.ts'
 import { type Args, type CommandHandler, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
@@ -27,8 +28,9 @@ export const serveCommand: CommandHandler = async (args, context) => {
   const stores = await openServedStores(context, config)
   const agents = createServedAgents(args, context, config, stores.storeOf)
   const file = await ensureTokenFile(context.env, store, context.now())
-  const [{ createService, listen }, { default: pino }] = await Promise.all([
-    import('../../server/index.ts'),
+  const [{ createService }, { listen }, { default: pino }] = await Promise.all([
+    import('../../server/service.ts'),
+    import('../../server/listen.ts'),
     import('pino'),
   ])
   const { publicUrl, hosts, maxTurns } = config.server

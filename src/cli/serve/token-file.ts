@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -5,7 +6,16 @@ import { configFolder, type Environment } from '../../config/folder.ts'
 import { type AccessToken, type TokenKeeper, tokenScopes } from '../../core/access-token.ts'
 import { KeyReusedError } from '../../core/errors.ts'
 import { writeNewFile } from '../transfer/new-file.ts'
-import { hashOfSecret, newSecret } from './new-token.ts'
+
+/** A new secret: 256 random bits, with a beginning that scanners for leaked secrets can find. */
+export function newSecret(): string {
+  return `skein_${randomBytes(32).toString('base64url')}`
+}
+
+/** The form in which a secret is stored and looked up. */
+export function hashOfSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex')
+}
 
 /** The file with the token of this user: `~/.config/skein/token`. */
 export function tokenFile(env: Environment): string {

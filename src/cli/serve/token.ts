@@ -8,7 +8,7 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { printJson, printNote } from '../output/print.ts'
 import { tableLines } from '../output/table.ts'
-import { hashOfSecret, newSecret } from './new-token.ts'
+import { hashOfSecret, newSecret } from './token-file.ts'
 
 /** `skein token create|ls|revoke`: the tokens of the HTTP service. A secret is printed once and not
  *  stored. */

@@ -53,12 +53,19 @@ export interface AppOptions {
   ready(): Promise<void>
 }
 
+/** The addresses besides the routes. */
+const unlisted: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics', '/api/v1/openapi.json'])
+
 type AppEnv = { Bindings: RequestInfo }
 
 /** Makes the application: routes with their checks, health, metrics, and the OpenAPI document. */
 export function createApp(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>()
   let document: string | undefined
+  app.use(async (c, next) => {
+    if (unlisted.has(c.req.path)) c.env.facts.route = c.req.path
+    await next()
+  })
   app.get('/healthz', () => plain('ok\n'))
   app.get('/readyz', async () => {
     await options.ready()

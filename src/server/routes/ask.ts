@@ -6,6 +6,8 @@ import type { ProblemJson } from '../../api/problem.ts'
 import { askedSchema, turnSchema } from '../../api/schema/index.ts'
 import { askSchema } from '../../api/schema/request/index.ts'
 import { turnJson } from '../../api/turn.ts'
+import type { TurnEventJson } from '../../api/turn-event.ts'
+import { usageJson } from '../../api/usage.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { BusyError, checkNotOwned, KeyReusedError, NotFoundError } from '../../core/errors.ts'
@@ -15,7 +17,6 @@ import { idempotencyHeader, idempotencyKey, turnKeyOf } from '../http/idempotenc
 import { problemOf } from '../http/problem.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { eventStreamHeaders, eventText, withHeartbeat } from '../turns/event-stream.ts'
-import { turnEventJson } from '../turns/turn-event.ts'
 import { createSibling } from './create-sibling.ts'
 import { isLiveAt } from './read-overview.ts'
 import type { RouteContext } from './route-context.ts'
@@ -56,14 +57,16 @@ export function askRoutes({ agentOf, turns, metrics, now }: RouteContext): reado
           throw new NotFoundError('conversation', conversation.id, { trashed: true })
         checkNotOwned(conversation)
         const given = idempotencyKey(request)
+        const agent = await open(token.tenant, body.model ?? keptModel(conversation))
+        // A request that is refused must not leave a branch behind.
+        if (body.at !== undefined) turns.checkRoom()
         const branch = await branchOf(caller, conversation, body, given)
-        const model = body.model ?? keptModel(conversation)
         const turn = await turns.start({
           tenant: token.tenant,
           branch,
           key: given === null ? `http:${randomUUID()}` : turnKeyOf(given),
           message: { role: 'user', content: newContentOf(body) },
-          agent: () => open(token.tenant, model),
+          agent,
         })
         if (!wantsEvents(request)) return json({ turn: turn.key, branch: turn.branch.name }, 202)
         const events = textsOf(turn.events, requestId, () => metrics.resumed('interrupted_turn'))
@@ -138,4 +141,51 @@ async function* textsOf(
   } catch (error) {
     yield eventText({ type: 'failed', problem: problemOf(error, requestId).body as ProblemJson })
   }
+}
+
+/** Maps an event of a run to JSON. Null for events that are not for clients. */
+function turnEventJson(event: AgentEvent): TurnEventJson | null {
+  switch (event.type) {
+    case 'started': {
+      const { turn, branch, forked } = event
+      return { type: 'started', turn, ...placeOf(branch), forked }
+    }
+    case 'resumed':
+      return { type: 'resumed', at: event.at }
+    case 'text':
+    case 'thinking':
+      return { type: event.type, text: event.text }
+    case 'tool_started': {
+      const { callId, name, input } = event
+      return { type: 'tool_started', call_id: callId, name, input }
+    }
+    case 'tool_ended': {
+      const { callId, name, output, isError } = event
+      return { type: 'tool_ended', call_id: callId, name, output, is_error: isError }
+    }
+    case 'answered': {
+      const { step, message, finish, usage } = event
+      return { type: 'answered', step, message, finish, usage: usageJson(usage) }
+    }
+    case 'retrying':
+      return { type: 'retrying', left: event.left }
+    case 'trouble':
+      return { type: 'trouble' }
+    case 'subagent': {
+      const inner = turnEventJson(event.event)
+      const { name, conversationId: conversation } = event
+      return inner && { type: 'subagent', name, conversation, event: inner }
+    }
+    case 'ended': {
+      const { turn, branch, text, status, stop, head, usage, saved } = event.reply
+      const place = { turn, ...placeOf(branch) }
+      return { type: 'ended', ...place, status, stop, text, head, usage: usageJson(usage), saved }
+    }
+    default:
+      return null
+  }
+}
+
+function placeOf(branch: BranchRef | null) {
+  return { conversation: branch?.conversationId ?? null, branch: branch?.name ?? null }
 }

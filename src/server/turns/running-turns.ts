@@ -16,8 +16,8 @@ export interface TurnStart {
   readonly key: string
   /** The message of the user. */
   readonly message: NewMessage
-  /** Opens the agent that answers. */
-  agent(): Promise<Pick<Agent, 'send'>>
+  /** Answers. */
+  readonly agent: Pick<Agent, 'send'>
 }
 
 /** A turn that runs in this process. It continues when its readers are gone. */
@@ -32,6 +32,8 @@ export interface RunningTurn {
 
 /** The turns that run in this process. */
 export interface RunningTurns {
+  /** Throws HttpError if no further turn can start. */
+  checkRoom(): void
   /** Starts a turn, and returns when its prompt is stored. Throws HttpError if too many turns run, and
    *  BusyError if another turn runs on the branch. */
   start(turn: TurnStart): Promise<RunningTurn>
@@ -52,17 +54,20 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
   const running = new Map<string, Entry>()
   let isClosing = false
 
-  function checkRoom(turn: TurnStart): void {
+  function checkRoom(): void {
     if (isClosing)
       throw new HttpError(503, 'shutting_down', 'the service is shutting down', { retryAfter: 2 })
+    if (running.size >= most) {
+      const members = { max_turns: most }
+      throw new HttpError(429, 'too_many_requests', 'too many turns are running', { retryAfter: 2, members })
+    }
+  }
+
+  function checkBranch(turn: TurnStart): void {
     for (const other of running.values()) {
       const { tenant, branch } = other.turn
       if (tenant === turn.tenant && isSameBranch(branch, turn.branch))
         throw new BusyError(`branch ${JSON.stringify(branch.name)}`, null, null)
-    }
-    if (running.size >= most) {
-      const members = { max_turns: most }
-      throw new HttpError(429, 'too_many_requests', 'too many turns are running', { retryAfter: 2, members })
     }
   }
 
@@ -73,7 +78,7 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
       onCount(running.size)
     }
     try {
-      const run = (await agent()).send(branch, message, { key, onBusy: 'refuse' })
+      const run = agent.send(branch, message, { key, onBusy: 'refuse' })
       entry.run = run
       run.result().then(leave, leave)
       for await (const event of run) {
@@ -87,11 +92,13 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
   }
 
   return {
+    checkRoom,
     async start(turn) {
       const name = nameOf(turn.tenant, turn.branch.conversationId, turn.key)
       const same = running.get(name)
       if (same) return same.started
-      checkRoom(turn)
+      checkBranch(turn)
+      checkRoom()
       const { promise, resolve, reject } = Promise.withResolvers<RunningTurn>()
       const entry: Entry = { turn, started: promise, run: null }
       running.set(name, entry)
