@@ -307,6 +307,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   turnsAt: { conv, firsts: [0] },
   childrenOf: { conv, parents: [-1, 0] },
   toolEvents: { conv, keys: [message] },
+  replaceState: { name, value: 1, expected: null },
   followStates: { ids: [id], now },
   recentActivity: { since: now, limit: 10 },
   listedByIds: { ids: [id] },

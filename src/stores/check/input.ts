@@ -22,6 +22,7 @@ import type {
 import { roles } from '../../core/message.ts'
 import type { PathSectionOptions } from '../../core/path-section.ts'
 import type { ReadOptions, TailBudget } from '../../core/ports.ts'
+import type { SweepOptions } from '../../core/removal.ts'
 import type { MessageRange, NewSummary } from '../../core/summary.ts'
 import type { DraftPiece, TurnEnd, TurnStep, Usage } from '../../core/turn.ts'
 import * as f from './fields.ts'
@@ -305,6 +306,10 @@ export function checkSince(since: Date): number {
   if (Number.isNaN(time)) throw new InvalidError('since', 'must be a date')
   return time
 }
+
+export const checkSweep = fields<Pick<SweepOptions, 'ifOlderThanMs'>>({
+  ifOlderThanMs: optional(f.checkInt53),
+})
 
 /** Checks a token before an engine sees it. */
 export const checkToken = fields<NewAccessToken>({

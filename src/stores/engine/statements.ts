@@ -338,6 +338,8 @@ export interface Statements
   // Sweeping
   state: [{ name: string }, { value: number }]
   putState: [{ name: string; value: number }, never]
+  /** Writes only if the value is the expected one, or null if there is none. */
+  replaceState: [{ name: string; value: number; expected: number | null }, never]
   expiredTasks: [{ now: number; limit: number }, { id: string }]
   countSweep: [{ now: number }, never]
   /** Conversations that have been in the trash long enough, or whose purge has begun. */

@@ -35,11 +35,15 @@ async function removePurged(engine: Engine): Promise<readonly Remnant[]> {
 
 export async function sweepAll(
   engine: Engine,
-  { dryRun = false, trustClock = false }: SweepOptions,
+  { dryRun = false, trustClock = false, ifOlderThanMs }: SweepOptions,
 ): Promise<SweepReceipt> {
   const now = engine.source.now()
-  const nothing = { dryRun, trashed: [], purged: [], clockJumped: null, remains: [] }
+  const nothing = { dryRun, skipped: false, trashed: [], purged: [], clockJumped: null, remains: [] }
   const last = trustClock ? null : await engine.query(() => sweep.clockJump(now))
+  if (ifOlderThanMs !== undefined && !dryRun) {
+    const isOurs = await engine.write(() => sweep.claimSweep(now, ifOlderThanMs))
+    if (!isOurs) return { ...nothing, skipped: true }
+  }
   if (last !== null) {
     if (!dryRun) await engine.write(() => sweep.noteSweep(now))
     return { ...nothing, clockJumped: { from: new Date(last), to: new Date(now) } }

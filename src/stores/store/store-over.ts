@@ -216,7 +216,7 @@ export function storeOver(
     restore: async id => write(() => restoreConversation(conversationId(id), now())),
     purge: async id => purgeOne(engine, conversationId(id)),
 
-    sweep: async (options = {}) => sweepAll(engine, options),
+    sweep: async (options = {}) => sweepAll(engine, checked.checkSweep(options)),
     indexSearch: async (options = {}) => indexAll(engine, options),
     rebuildSearch: async () => write(clearIndex),
     compact: async () => engine.compact(),

@@ -70,6 +70,10 @@ export const housekeepingQueries = {
       AND NOT EXISTS (
         SELECT FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.prompt_hash = p.hash)`,
 
+  replaceState: `
+    INSERT INTO skein.state (tenant, name, value) VALUES (@tenant::text, @name::text, @value::bigint)
+    ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value
+    WHERE skein.state.value IS NOT DISTINCT FROM @expected::bigint`,
   expiredTasks: `
     SELECT c.id FROM skein.conversations c
     WHERE c.tenant = @tenant::text AND c.task IS NOT NULL AND c.expires_at IS NOT NULL

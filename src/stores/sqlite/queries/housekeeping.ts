@@ -51,6 +51,9 @@ export const housekeepingQueries = {
   putState: `
     INSERT INTO skein_state (name, value) VALUES (@name, @value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+  replaceState: `
+    INSERT INTO skein_state (name, value) VALUES (@name, @value)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE skein_state.value IS @expected`,
   expiredTasks: `
     SELECT id FROM skein_conversations
     WHERE task IS NOT NULL AND expires_at IS NOT NULL AND trashed_at IS NULL AND expires_at <= @now
