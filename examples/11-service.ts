@@ -1,5 +1,6 @@
 // Put conversations behind HTTP within a server of your own. `createService` is a function from requests to
-// responses: mount it in any server that speaks `fetch`. It opens nothing; stores, agents and tokens are yours.
+// responses: mount it in any server that speaks `fetch`. It opens nothing: stores, agents and tokens are
+// yours.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
