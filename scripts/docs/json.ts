@@ -3,6 +3,7 @@ import { failureSchema, withoutJson } from '../../src/api/schema/command/failure
 import type { CommandShape } from '../../src/api/schema/command/shape.ts'
 import { commandShapes as shapes } from '../../src/api/schema/command/shapes.ts'
 import { commands } from '../../src/cli/commands/index.ts'
+import { type JsonSchema as Schema, typeText } from './schema-notation.ts'
 
 /** The reference of `--json`, from the schemas with which the tests compare the commands. */
 export function describeJson(): string {
@@ -44,7 +45,7 @@ function block(schema: z.ZodType): string {
   const { $defs = {}, ...rest } = z.toJSONSchema(schema) as Schema & {
     $defs?: Readonly<Record<string, Schema>>
   }
-  return `\`\`\`ts\n${typeOf(withoutRefs(rest, $defs), '')}\n\`\`\`\n`
+  return `\`\`\`ts\n${typeText(withoutRefs(rest, $defs))}\n\`\`\`\n`
 }
 
 /** Puts the named schemas in place of the references to them. */
@@ -62,54 +63,4 @@ function withoutRefs<T>(value: T, named: Readonly<Record<string, Schema>>): T {
   }
   const entries = Object.entries({ ...target, ...rest }).map(([key, one]) => [key, withoutRefs(one, named)])
   return Object.fromEntries(entries) as T
-}
-
-/** The part of JSON Schema that our shapes use. */
-interface Schema {
-  readonly type?: string | readonly string[]
-  /** Set for a type that is printed in full elsewhere. */
-  readonly title?: string
-  readonly const?: unknown
-  readonly enum?: readonly unknown[]
-  readonly anyOf?: readonly Schema[]
-  readonly items?: Schema
-  readonly prefixItems?: readonly Schema[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly additionalProperties?: Schema | false
-  readonly description?: string
-}
-
-/** A schema in TypeScript notation, with the description of each field after it. */
-function typeOf(schema: Schema, indent: string): string {
-  if (schema.const !== undefined) return JSON.stringify(schema.const).replaceAll('"', "'")
-  if (schema.enum) return schema.enum.map(one => `'${one}'`).join(' | ')
-  if (schema.anyOf) return [...new Set(schema.anyOf.map(one => typeOf(one, indent)))].join(' | ')
-  if (schema.prefixItems) return `[${schema.prefixItems.map(one => typeOf(one, indent)).join(', ')}]`
-  if (schema.items) {
-    const items = typeOf(schema.items, indent)
-    return schema.items.anyOf || schema.items.enum ? `(${items})[]` : `${items}[]`
-  }
-  if (schema.properties) return objectOf(schema.properties, indent)
-  if (schema.type === 'object')
-    return `{ [name: string]: ${typeOf(schema.additionalProperties || {}, indent)} }`
-  const types = [schema.type ?? 'unknown'].flat()
-  return types.map(type => (type === 'integer' ? 'number' : type)).join(' | ')
-}
-
-function objectOf(properties: Readonly<Record<string, Schema>>, indent: string): string {
-  const inner = `${indent}  `
-  const fields = Object.entries(properties).map(([name, schema]) => {
-    const said = schema.description ?? schema.anyOf?.find(one => one.description)?.description
-    const type = schema.title ?? typeOf(schema, inner)
-    return { text: `${name}: ${type}`, said: said && said !== 'full id' ? said : null }
-  })
-  const isShort = fields.every(({ text, said }) => said === null && !text.includes('\n'))
-  const line = `{ ${fields.map(({ text }) => text).join('; ')} }`
-  if (isShort && indent.length + line.length <= 100) return line
-  const lines = fields.map(({ text, said }) => {
-    if (said === null) return `${inner}${text}`
-    const isLong = text.includes('\n') || inner.length + text.length + said.length > 110
-    return isLong ? `${inner}// ${said}\n${inner}${text}` : `${inner}${text}  // ${said}`
-  })
-  return `{\n${lines.join('\n')}\n${indent}}`
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { failureSchema, withoutJson } from '../../src/api/schema/command/failure.ts'
 import { commandShapes as shapes } from '../../src/api/schema/command/shapes.ts'
 import { commands } from '../../src/cli/commands/index.ts'
+import { start } from './running.ts'
 import { type Home, home } from './skein.ts'
 import { stocked, type Told, tell } from './stock.ts'
 
@@ -118,6 +119,17 @@ describe('--json matches docs/json.md', () => {
     await printed(['doctor'], 'doctor')
     await printed(['migrate'], 'migrate')
     await printed(['init'], 'init')
+  })
+
+  it('for the commands of the service', async () => {
+    const made = (await printed(['token', 'create', 'ci', '--scope', 'read'], 'token')) as { id: string }
+    await printed(['token', 'ls'], 'token', 1)
+    await printed(['token', 'revoke', made.id], 'token', 2)
+    const service = start(here, ['serve', '--port', '0', '--json'])
+    await service.says('}\n')
+    service.kill('SIGTERM')
+    const { error } = shapes.serve![0]!.schema.safeParse(JSON.parse((await service.ended).stdout))
+    expect(error && z.prettifyError(error)).toBeUndefined()
   })
 
   it('for errors, on stderr', async () => {

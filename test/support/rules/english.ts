@@ -51,7 +51,7 @@ export interface EnglishFinding {
 }
 
 /** Pages that a script writes; the text of these pages is counted in the sources that they quote. */
-const generated = /^docs\/((cli|config|json|schema|recording|requirements)\.md$|api\/)/
+const generated = /^docs\/((cli|config|http|json|schema|recording|requirements)\.md$|api\/)/
 
 /** The files that list the phrases themselves. */
 const listing = ['test/english.test.ts', 'test/support/rules/english.ts']

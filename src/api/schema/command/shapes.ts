@@ -12,6 +12,7 @@ import {
   summarySchema,
   timeSchema as time,
   tokenKinds,
+  tokenSchema,
 } from '../index.ts'
 import { manageShapes } from './manage.ts'
 import { repairShapes } from './repair.ts'
@@ -188,6 +189,32 @@ export const commandShapes: Readonly<Record<string, readonly CommandShape[]>> = 
   ],
   ...manageShapes,
   ...repairShapes,
+  serve: [
+    {
+      typed: 'skein serve --json',
+      note: 'Printed when the service accepts requests. It runs until a signal ends it.',
+      schema: z.strictObject({
+        url: z.string(),
+        host: z.string(),
+        port: count,
+        store: z.string().describe('without a password'),
+        conversations: count,
+        token_file: z.string(),
+        model: z.string().describe('for conversations that keep none'),
+      }),
+    },
+  ],
+  token: [
+    {
+      typed: 'skein token create <name> --json',
+      schema: z.strictObject({
+        ...tokenSchema.shape,
+        token: z.string().describe('the secret, shown only now'),
+      }),
+    },
+    { typed: 'skein token ls --json', schema: z.array(tokenSchema) },
+    { typed: 'skein token revoke <id> --json', schema: tokenSchema },
+  ],
   config: [
     {
       typed: 'skein config --json',
