@@ -38,6 +38,7 @@ import { siblingCases } from './siblings.ts'
 import { structureCases } from './structure.ts'
 import { summariesCases } from './summaries.ts'
 import { sweepCases } from './sweep.ts'
+import { sweepOnceCases } from './sweep-once.ts'
 import { tailCases } from './tails.ts'
 import { taskCases } from './tasks.ts'
 import { tokenCases } from './tokens.ts'
@@ -83,6 +84,7 @@ export const contract: readonly ContractCase[] = [
   ...structureCases,
   ...summariesCases,
   ...sweepCases,
+  ...sweepOnceCases,
   ...tailCases,
   ...taskCases,
   ...tokenCases,

@@ -1,7 +1,7 @@
 import { isKnown } from '../../../core/block.ts'
+import { lastPrompt } from '../../../core/last-prompt.ts'
 import type { Message } from '../../../core/message.ts'
 import { proseWidth, wrap } from '../../output/wrap.ts'
-import { lastPrompt } from '../../target/last-prompt.ts'
 import type { Chat } from '../state/chat-state.ts'
 import { nextLine } from '../state/chat-state.ts'
 import type { SlashCommand } from './slash-command.ts'
