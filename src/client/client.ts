@@ -185,15 +185,23 @@ export interface Client {
  *
  * @example
  * ```ts
+ * import { createHash } from 'node:crypto'
+ * import { openStore } from 'skein'
  * import { createClient } from 'skein/client'
+ * import { createService } from 'skein/server'
  *
- * async function greet(url: string, token: string) {
- *   const client = createClient({ url, token })
- *   const { conversation } = await client.findOrCreate('bot:greeter')
- *   await client.appendMessages(conversation.id, { messages: [{ role: 'user', content: 'Hello' }] })
- *   for await (const event of client.askEvents(conversation.id, { content: 'Who am I?' }))
- *     if (event.type === 'text') console.log(event.text)
- * }
+ * // A service in the same process. Usually `skein serve` runs elsewhere, and `url` is its address.
+ * await using store = await openStore(':memory:')
+ * const hash = createHash('sha256').update('example').digest('hex')
+ * await store.addToken({ hash, name: 'example', scopes: ['read', 'write'] })
+ * const service = createService({ storeOf: async () => store, tokens: store })
+ * const send = (input: string | URL | Request, init?: RequestInit) => service.fetch(new Request(input, init))
+ *
+ * const client = createClient({ url: 'http://localhost', token: 'example', fetch: send })
+ * const { conversation } = await client.findOrCreate('bot:greeter')
+ * await client.appendMessages(conversation.id, { messages: [{ role: 'user', content: 'Hello' }] })
+ * const { items } = await client.readPath(conversation.id)
+ * console.log(items.length, items[0]?.role) // 1 user
  * ```
  */
 export function createClient(settings: SendSettings): Client {

@@ -26,8 +26,8 @@ export interface Listening {
 export const defaultPort = 4717
 
 /** Listens with a server of Node. Slow headers end after 15 s, idle connections after 75 s. Rejects with the
- *  error of Node if the address cannot be used. Replaces the global `Request` and `Response` by compatible ones
- *  that are faster, as `@hono/node-server` does. */
+ *  error of Node if the address cannot be used. Replaces the global `Request` and `Response` by compatible
+ *  ones that are faster, as `@hono/node-server` does. */
 export async function listen(service: Service, options: ListenOptions = {}): Promise<Listening> {
   const { host = '127.0.0.1', port = defaultPort } = options
   const server = createAdaptorServer({

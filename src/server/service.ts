@@ -24,8 +24,27 @@ export interface Service {
   close(): Promise<void>
 }
 
-/** Creates the service. It opens nothing and listens nowhere: mount `fetch` in any server, or use
- *  `listen`. */
+/** Creates the service. It opens nothing and listens nowhere: mount `fetch` in any server, or use `listen`.
+ *
+ * @example
+ * ```ts
+ * import { createHash, randomBytes } from 'node:crypto'
+ * import { openStore } from 'skein'
+ * import { createService } from 'skein/server'
+ *
+ * await using store = await openStore(':memory:')
+ * const secret = randomBytes(32).toString('base64url')
+ * const hash = createHash('sha256').update(secret).digest('hex')
+ * await store.addToken({ hash, name: 'example', scopes: ['read', 'write'] })
+ *
+ * const service = createService({ storeOf: async () => store, tokens: store })
+ * const headers = { authorization: `Bearer ${secret}` }
+ * const url = 'http://localhost/api/v1/conversations'
+ * const response = await service.fetch(new Request(url, { headers }))
+ * console.log(response.status, await response.json()) // 200 { items: [], next: null, skipped: [] }
+ * await service.close()
+ * ```
+ */
 export function createService(options: ServiceOptions): Service {
   const { now = Date.now, log = null, tenants = [] } = options
   const limits = { ...defaultServiceLimits, ...options.limits }
