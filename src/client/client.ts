@@ -187,7 +187,7 @@ export interface Client {
  * ```ts
  * import { createClient } from 'skein/client'
  *
- * async function greet(url: string, token: string) {
+ * export async function greet(url: string, token: string) {
  *   const client = createClient({ url, token })
  *   const { conversation } = await client.findOrCreate('bot:greeter')
  *   await client.appendMessages(conversation.id, { messages: [{ role: 'user', content: 'Hello' }] })

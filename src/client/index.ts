@@ -5,7 +5,28 @@
 // - `read-events.ts`: server-sent events
 // May import types of api. It uses no package and nothing of Node.
 
+export type { BranchHeadJson, BranchJson } from '../api/branch.ts'
+export type { CompatConversationJson } from '../api/compat.ts'
+export type { ConversationJson } from '../api/conversation.ts'
+export type { EventJson } from '../api/event.ts'
+export type { MessageJson, StoredMessageJson } from '../api/message.ts'
+export type { ProblemJson } from '../api/problem.ts'
+export type {
+  AppendedJson,
+  AskedJson,
+  DoneJson,
+  PageJson,
+  ResetDoneJson,
+  ResolvedJson,
+} from '../api/receipt.ts'
+export type { JsonOf, ReadonlyJson } from '../api/schema/index.ts'
+export type { SearchHitJson } from '../api/search-hit.ts'
+export type { StatsJson } from '../api/stats.ts'
+export type { StretchJson } from '../api/stretch.ts'
+export type { SummaryJson } from '../api/summary.ts'
+export type { TurnJson } from '../api/turn.ts'
 export type { TurnEventJson } from '../api/turn-event.ts'
+export type { UsageJson } from '../api/usage.ts'
 export { type Client, createClient } from './client.ts'
 export type {
   AppendBody,

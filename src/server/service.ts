@@ -24,7 +24,22 @@ export interface Service {
 }
 
 /** Creates the service. It opens nothing and listens nowhere: mount `fetch` in any server, or use
- *  `listen`. */
+ *  `listen`.
+ *
+ * @example
+ * ```ts
+ * import { openStore } from 'skein'
+ * import { createService } from 'skein/server'
+ *
+ * await using store = await openStore(':memory:')
+ * const service = createService({ storeOf: async () => store, tokens: store })
+ *
+ * // Requests without a token are refused.
+ * const { status } = await service.fetch(new Request('http://localhost/api/v1/conversations'))
+ * console.log(status) // 401
+ * await service.close()
+ * ```
+ */
 export function createService(options: ServiceOptions): Service {
   const { now = Date.now, log = null, tenants = [] } = options
   const limits = { ...defaultServiceLimits, ...options.limits }

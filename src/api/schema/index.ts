@@ -27,6 +27,7 @@ export {
   metadataSchema,
   nullOr,
   pageSchema,
+  type ReadonlyJson,
   roleSchema,
   timeSchema,
   toolResultsSchema,

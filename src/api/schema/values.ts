@@ -48,4 +48,5 @@ export function pageSchema<S extends ZodType>(item: S) {
 /** The JSON that a schema describes, as a mapping returns it. */
 export type JsonOf<S extends ZodType> = ReadonlyJson<output<S>>
 
-type ReadonlyJson<T> = T extends object ? { readonly [K in keyof T]: ReadonlyJson<T[K]> } : T
+/** A value whose members cannot be assigned, at any depth. */
+export type ReadonlyJson<T> = T extends object ? { readonly [K in keyof T]: ReadonlyJson<T[K]> } : T
