@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { failureSchema, withoutJson } from '../../src/api/schema/command/failure.ts'
-import type { CommandShape } from '../../src/api/schema/command/shape.ts'
-import { commandShapes as shapes } from '../../src/api/schema/command/shapes.ts'
+import type { CommandShape } from '../../src/api/schema/command/index.ts'
+import { failureSchema, commandShapes as shapes, withoutJson } from '../../src/api/schema/command/index.ts'
 import { commands } from '../../src/cli/commands/index.ts'
 import { type JsonSchema as Schema, typeText } from './schema-notation.ts'
 

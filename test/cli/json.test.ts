@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { failureSchema, withoutJson } from '../../src/api/schema/command/failure.ts'
-import { commandShapes as shapes } from '../../src/api/schema/command/shapes.ts'
+import { failureSchema, commandShapes as shapes, withoutJson } from '../../src/api/schema/command/index.ts'
 import { commands } from '../../src/cli/commands/index.ts'
 import { start } from './running.ts'
 import { type Home, home } from './skein.ts'

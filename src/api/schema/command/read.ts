@@ -14,13 +14,7 @@ import {
   tokenKinds,
   tokenSchema,
 } from '../index.ts'
-import { manageShapes } from './manage.ts'
-import { repairShapes } from './repair.ts'
 import type { CommandShape } from './shape.ts'
-import { transferShapes } from './transfer.ts'
-
-/** The output of `--json`, command by command: the single source of docs/json.md and of the test that
- *  compares the commands with it. Objects are strict, so a new field must be added here. */
 
 const answer = z.strictObject({
   conversation: id.nullable().describe('null with --incognito'),
@@ -84,8 +78,8 @@ const removed = z.strictObject({
 
 const restored = z.array(z.strictObject({ id, restored: z.boolean(), keys_taken: z.array(z.string()) }))
 
-/** By the name of the command; '' is the prompt. */
-export const commandShapes: Readonly<Record<string, readonly CommandShape[]>> = {
+/** The output of the commands that ask, read and set up. '' is the prompt. */
+export const readShapes: Readonly<Record<string, readonly CommandShape[]>> = {
   '': [{ typed: 'skein "…" --json', schema: answer, note: 'Also if the answer fails, with exit code 1.' }],
   fork: [
     {
@@ -99,7 +93,6 @@ export const commandShapes: Readonly<Record<string, readonly CommandShape[]>> = 
   branches: [{ typed: 'skein branches <id> --json', schema: z.array(branchSchema) }],
   search: [{ typed: 'skein search <words> --json', schema: z.array(searchHitSchema) }],
   stats: [{ typed: 'skein stats --json', schema: statsSchema }],
-  ...transferShapes,
   rename: [
     {
       typed: 'skein rename <id> <name> --json',
@@ -187,8 +180,6 @@ export const commandShapes: Readonly<Record<string, readonly CommandShape[]>> = 
       }),
     },
   ],
-  ...manageShapes,
-  ...repairShapes,
   serve: [
     {
       typed: 'skein serve --json',
