@@ -290,7 +290,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   blobPiece: { hash: 'h', offset: 0, most: 10 },
   blobUsers: { hash: 'h', limit: 10 },
   rawPrompts: { after: '', limit: 10 },
-  looseSearchEntries: {},
+  looseSearchEntries: { after: null, limit: 10 },
   counted: { since: now },
   usageSums: { since: now, conv: null, key: null, last_conv: conv, last_key: 'k' },
   blobSum: {},

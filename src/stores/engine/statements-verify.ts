@@ -99,6 +99,7 @@ export interface VerifyStatements {
     { conversation_id: string; conv: Conv; seq: number; id: string },
   ]
   rawPrompts: [{ after: string; limit: number }, { hash: string; text: string }]
-  /** Entries of the search index whose message does not exist. */
-  looseSearchEntries: [None, { count: number }]
+  /** Of some entries of the search index, or of all, those whose message does not exist; and the last of
+   *  these entries, as text, because its number may exceed ours. Null if no entries are left. */
+  looseSearchEntries: [{ after: string | null; limit: number }, { count: number; last: string | null }]
 }

@@ -84,7 +84,7 @@ export const verifyQueries = {
     SELECT hash, text FROM skein.prompts
     WHERE tenant = @tenant::text AND hash > @after::text ORDER BY hash LIMIT @limit::bigint`,
   looseSearchEntries: `
-    SELECT count(*) AS count FROM skein.search s
+    SELECT count(*) AS count, NULL::text AS last FROM skein.search s
     WHERE s.tenant = @tenant::text AND NOT EXISTS (
       SELECT FROM skein.messages m WHERE m.tenant = @tenant::text AND m.conv = s.conv AND m.seq = s.seq)`,
 } satisfies Partial<Queries>

@@ -10,9 +10,24 @@ export function* checkOrphans(findings: FindingList): Program<void> {
     const what = `${count} of ${place} belong to a conversation that is not there (${conv})`
     findings.add(place === 'messages' ? 'damage' : 'repairable', what)
   }
-  const loose = yield* first('looseSearchEntries', {})
-  if (loose && loose.count > 0)
-    findings.add('repairable', `the search index knows ${loose.count} messages that are not there`)
+  const loose = yield* countLooseEntries()
+  if (loose > 0) findings.add('repairable', `the search index knows ${loose} messages that are not there`)
+}
+
+/** Entries of the search index per statement, about 10 ms. */
+const entriesPerPiece = 10_000
+
+function* countLooseEntries(): Program<number> {
+  let loose = 0
+  for (let after: string | null = null; ; ) {
+    const piece: { count: number; last: string | null } | undefined = yield* first('looseSearchEntries', {
+      after,
+      limit: entriesPerPiece,
+    })
+    loose += piece?.count ?? 0
+    if (!piece?.last) return loose
+    after = piece.last
+  }
 }
 
 /** Checks each prompt against its hash. */

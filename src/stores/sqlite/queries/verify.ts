@@ -21,9 +21,18 @@ export const verifyQueries = {
   messageTotal: `SELECT count(*) AS conversations, coalesce(sum(messages), 0) AS messages FROM skein_conversations`,
   orphans: tablesOfConversation
     .map(
+      // Jumps from conversation to conversation in the index.
       table => `
-    SELECT '${table}' AS place, CAST(conv AS TEXT) AS conv, count(*) AS count FROM skein_${table} t
-    WHERE NOT EXISTS (SELECT 1 FROM skein_conversations c WHERE c.c = t.conv) GROUP BY conv`,
+    SELECT '${table}' AS place, CAST(o.conv AS TEXT) AS conv,
+      (SELECT count(*) FROM skein_${table} t WHERE t.conv = o.conv) AS count
+    FROM (
+      WITH RECURSIVE found (conv) AS (
+        SELECT min(conv) FROM skein_${table}
+        UNION ALL
+        SELECT (SELECT min(t.conv) FROM skein_${table} t WHERE t.conv > found.conv) FROM found
+        WHERE found.conv IS NOT NULL)
+      SELECT conv FROM found WHERE conv IS NOT NULL) o
+    WHERE NOT EXISTS (SELECT 1 FROM skein_conversations c WHERE c.c = o.conv)`,
     )
     .join(' UNION ALL '),
 
@@ -73,6 +82,9 @@ export const verifyQueries = {
     WHERE r.hash = @hash ORDER BY r.conv, r.seq LIMIT +@limit`,
   rawPrompts: `SELECT hash, text FROM skein_prompts WHERE hash > @after ORDER BY hash LIMIT +@limit`,
   looseSearchEntries: `
-    SELECT count(*) AS count FROM skein_search_map s
-    WHERE NOT EXISTS (SELECT 1 FROM skein_messages m WHERE m.n = s.n)`,
+    SELECT count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM skein_messages m WHERE m.n = s.n)) AS count,
+      CAST(max(s.r) AS TEXT) AS last
+    FROM (
+      SELECT r, n FROM skein_search_map WHERE r > coalesce(CAST(@after AS INTEGER), -1)
+      ORDER BY r LIMIT +@limit) s`,
 } satisfies Partial<Queries>
