@@ -17,6 +17,7 @@ import type { StretchJson } from '../api/stretch.ts'
 import type { SummaryJson } from '../api/summary.ts'
 import type { TurnJson } from '../api/turn.ts'
 import type { TurnEventJson } from '../api/turn-event.ts'
+import { type FollowedJson, type FollowRequest, followEvents } from './follow.ts'
 import { readEvents } from './read-events.ts'
 import type {
   AppendBody,
@@ -165,6 +166,10 @@ export interface Client {
   /** Stops a turn, and keeps what has arrived. */
   stopTurn(id: string, key: string, options?: RequestOptions): Promise<TurnJson>
 
+  /** Activity of the tenant and contents of conversations as they come. Reconnects by itself, and continues
+   *  without a gap or a duplicate. */
+  follow(request?: FollowRequest): AsyncGenerator<FollowedJson, void, void>
+
   /** Searches messages. */
   search(
     query: string,
@@ -310,6 +315,8 @@ export function createClient(settings: SendSettings): Client {
     },
     stopTurn: (id, key, options) =>
       write('DELETE', `${conversation(id)}/turns/${encode(key)}`, undefined, options),
+
+    follow: (request = {}) => followEvents(send, request),
 
     search: (q, search = {}, options) => get('/search', { ...withQuery({ q, ...search }), ...options }),
     resolve: (text, options) => get(`/resolve/${encode(text)}`, options),

@@ -2,13 +2,14 @@
 
 // - `client.ts`: a method for each operation; `requests.ts`: their types
 // - `send.ts`: one request, repeated if that is safe; problem details as a `ServiceError`
-// - `read-events.ts`: server-sent events
+// - `read-events.ts`: server-sent events; `follow.ts`: follows and reconnects
 // May import types of api. It uses no package and nothing of Node.
 
 export type { BranchHeadJson, BranchJson } from '../api/branch.ts'
 export type { CompatConversationJson } from '../api/compat.ts'
 export type { ConversationJson } from '../api/conversation.ts'
 export type { EventJson } from '../api/event.ts'
+export type { ActivityJson, FollowEventJson } from '../api/follow-event.ts'
 export type { MessageJson, StoredMessageJson } from '../api/message.ts'
 export type { ProblemJson } from '../api/problem.ts'
 export type {
@@ -28,6 +29,7 @@ export type { TurnJson } from '../api/turn.ts'
 export type { TurnEventJson } from '../api/turn-event.ts'
 export type { UsageJson } from '../api/usage.ts'
 export { type Client, createClient } from './client.ts'
+export type { FollowedJson, FollowRequest } from './follow.ts'
 export type {
   AppendBody,
   AskRequest,

@@ -79,6 +79,16 @@ export type FollowChange =
       readonly conversationId: ConversationId
     }
 
+/** Where to begin to follow activity, and when to end. */
+export interface FollowActivityOptions {
+  /** The cursor of the last event that was handled. Default: from `since` on. */
+  readonly after?: string
+  /** Begins with activity up to a minute before this time. Default: from now on. */
+  readonly since?: Date
+  /** Ends the iteration without an error, also while it waits. */
+  readonly signal?: AbortSignal
+}
+
 /** A conversation with new activity. */
 export interface ActivityEvent {
   /** Pass it as `after` to continue behind this event. */
@@ -95,5 +105,5 @@ export interface Follower {
   follow(id: ConversationId, options?: FollowOptions): AsyncIterable<FollowEvent>
   /** Activity in all conversations of the tenant. Clocks and commits may be out of order, so a cursor looks
    *  back one minute: after a reconnect an activity may be repeated, but none is missing. */
-  followActivity(options?: Omit<FollowOptions, 'blobs'>): AsyncIterable<ActivityEvent>
+  followActivity(options?: FollowActivityOptions): AsyncIterable<ActivityEvent>
 }

@@ -5,7 +5,14 @@ export type { AccessToken, NewAccessToken, TokenKeeper, TokenScope } from './acc
 export { copyAsNewConversation, type PathCopier } from './copy-as-new.ts'
 export type { Finding, Severity, Verified, Verifier, VerifyOptions, VerifyProgress } from './finding.ts'
 export { countDependents } from './finding.ts'
-export type { ActivityEvent, FollowChange, FollowEvent, Follower, FollowOptions } from './follow.ts'
+export type {
+  ActivityEvent,
+  FollowActivityOptions,
+  FollowChange,
+  FollowEvent,
+  Follower,
+  FollowOptions,
+} from './follow.ts'
 export type { IndexOptions, IndexProgress, SkippedRow } from './listing.ts'
 export type { Measured, Meter, UsageSum } from './measure.ts'
 export type { Erasure } from './message.ts'

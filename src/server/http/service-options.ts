@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Agent } from '../../agent/agent.ts'
 import type { TokenKeeper } from '../../core/access-token.ts'
+import type { Follower } from '../../core/follow.ts'
 import type { Searcher } from '../../core/listing.ts'
 import type { Meter } from '../../core/measure.ts'
 import type { OverviewReader } from '../../core/overview.ts'
@@ -27,6 +28,7 @@ export type ServiceStore = ConversationReader &
   Meter &
   OverviewReader &
   PathSectionReader &
+  Follower &
   Pick<Maintainer, 'sweep' | 'schemaVersion'>
 
 /** Limits of the service. */

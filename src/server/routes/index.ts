@@ -5,6 +5,7 @@ import { branchRoutes } from './branches.ts'
 import { compatConversationRoutes } from './compat-conversation.ts'
 import { contextRoutes } from './context.ts'
 import { conversationRoutes } from './conversations.ts'
+import { followRoutes } from './follow.ts'
 import { messageRoutes } from './messages.ts'
 import { partRoutes } from './parts.ts'
 import type { RouteContext } from './route-context.ts'
@@ -22,6 +23,7 @@ export function allRoutes(context: RouteContext): readonly Route[] {
     ...askRoutes(context),
     ...contextRoutes(),
     ...blobRoutes(),
+    ...followRoutes(context),
     ...searchRoutes(context),
     ...transferRoutes(context),
   ]

@@ -4,7 +4,7 @@ import { checkChoice, checkCount, checkName, checkNonEmpty, checkTime } from '..
 import type * as conversations from '../../core/conversation.ts'
 import { type Holder, InvalidError } from '../../core/errors.ts'
 import { eventTypes, type ListEvents, type NewEvent } from '../../core/event.ts'
-import type { FollowOptions } from '../../core/follow.ts'
+import type { FollowActivityOptions, FollowOptions } from '../../core/follow.ts'
 import { type ConversationId, conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import { checkJson, isPlainObject } from '../../core/json.ts'
 import type {
@@ -287,6 +287,10 @@ export const checkSearch = fields<Omit<SearchOptions, 'after' | 'signal'>>({
   ...each(optional, { limit: f.numberFrom(1, 200), order: f.wordFrom('newest', 'ranked') }),
   ...each(optional, { snippetLength: f.numberFrom(20, 2_000), directory: checkDirectories, kind: checkKind }),
   budgetMs: optional(f.checkInt53),
+})
+
+export const checkFollowActivity = fields<Pick<FollowActivityOptions, 'since'>>({
+  since: optional(checkTime),
 })
 
 /** A cursor is checked where it is read. */

@@ -1,4 +1,4 @@
-import type { ActivityEvent, FollowOptions } from '../../core/follow.ts'
+import type { ActivityEvent, FollowActivityOptions } from '../../core/follow.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Engine } from '../engine/engine.ts'
 import { readCursor, writeCursor } from '../programs/cursor.ts'
@@ -16,9 +16,9 @@ const lowestId = '00000000-0000-0000-0000-000000000000'
 export async function* followActivity(
   engine: Pick<Engine, 'query'>,
   hub: FollowHub,
-  { after, signal }: Omit<FollowOptions, 'blobs'>,
+  { after, since, signal }: FollowActivityOptions,
 ): AsyncGenerator<ActivityEvent, void, void> {
-  let time = after === undefined ? null : (readCursor(after, ['number'])[0] as number)
+  let time = after === undefined ? (since?.getTime() ?? null) : (readCursor(after, ['number'])[0] as number)
   // Fails if the store is closed or away.
   await engine.query(() => readListedFrom({ time: Number.MAX_SAFE_INTEGER, id: lowestId }, 1))
   const watch = hub.watchActivity()

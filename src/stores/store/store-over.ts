@@ -252,7 +252,7 @@ export function storeOver(
     },
     followActivity: async function* (options = {}) {
       const { followActivity } = await import('./follow-activity.ts')
-      yield* followActivity(engine, hub, options)
+      yield* followActivity(engine, hub, checked.checkFollowActivity(options))
     },
 
     close,

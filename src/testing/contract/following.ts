@@ -255,6 +255,12 @@ export const followingCases: readonly ContractCase[] = [
     }
     // The one of a second ago is repeated.
     assert.deepEqual(titles, ['Old', 'Renamed'])
+    for await (const event of store.followActivity({ since: new Date(clock.now) })) {
+      assert.equal(event.conversation.title, 'Renamed')
+      break
+    }
+    const bad = { since: new Date(Number.NaN) }
+    await rejects(store.followActivity(bad)[Symbol.asyncIterator]().next(), 'invalid')
   }),
   it(
     'finds what other processes write',

@@ -1,0 +1,34 @@
+import { InvalidError } from '../../core/errors.ts'
+import { type ConversationId, conversationId } from '../../core/ids.ts'
+
+/** Where a stream of events is: the id of its last event. A client that reconnects sends it back, so any
+ *  process can continue. */
+export interface StreamPosition {
+  /** The cursor of the last activity, or the time at which the stream began. */
+  readonly activity: string | Date
+  /** The cursor of each followed conversation. */
+  readonly cursors: ReadonlyMap<ConversationId, string>
+}
+
+/** Cursors are base64url, so they contain neither of the separators. */
+export function writeEventId({ activity, cursors }: StreamPosition): string {
+  const first = typeof activity === 'string' ? activity : `@${activity.getTime()}`
+  return [first, ...[...cursors].map(([id, cursor]) => `${id}:${cursor}`)].join('.')
+}
+
+/** Throws InvalidError if the text is not the id of an event. */
+export function readEventId(text: string): StreamPosition {
+  const [first = '', ...others] = text.split('.')
+  if (!/^(@\d{1,15}|[\w-]+)$/.test(first)) throw notAnId()
+  const activity = first.startsWith('@') ? new Date(Number(first.slice(1))) : first
+  const cursors = others.map((part): [ConversationId, string] => {
+    const [, id, cursor] = /^([0-9a-f-]{36}):([\w-]+)$/.exec(part) ?? []
+    if (id === undefined || cursor === undefined) throw notAnId()
+    return [conversationId(id, 'after'), cursor]
+  })
+  return { activity, cursors: new Map(cursors) }
+}
+
+function notAnId(): InvalidError {
+  return new InvalidError('after', 'is not the id of an event of this stream')
+}

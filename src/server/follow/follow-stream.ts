@@ -1,0 +1,198 @@
+import { activityJson, followEventJson } from '../../api/follow-event.ts'
+import type { IsLive } from '../../api/path-facts.ts'
+import type { ActivityEvent, FollowEvent, Follower } from '../../core/follow.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { Message } from '../../core/message.ts'
+import type { MessageReader } from '../../core/ports.ts'
+import { eventText } from '../turns/event-stream.ts'
+import { type StreamPosition, writeEventId } from './event-id.ts'
+
+/** What a stream reads. */
+export type FollowedStore = Follower & Pick<MessageReader, 'getMessages'>
+
+/** Which conversations a stream has, and where it begins. */
+export interface FollowStreamOptions {
+  /** The conversations whose contents are sent. */
+  readonly conversations: readonly ConversationId[]
+  /** The id of the last event that the client has. Null: from now on. */
+  readonly position: StreamPosition | null
+  /** Ends the stream, after which the client reconnects. */
+  readonly signal: AbortSignal
+  /** Whether an open turn is being answered. */
+  readonly isLive: IsLive
+  /** Called once, when the stream has ended. */
+  onEnd(): void
+  /** Milliseconds between two heartbeats, and after which a reader that takes nothing is disconnected.
+   *  Defaults: 15,000 and 30,000. */
+  readonly times?: { readonly heartbeatMs?: number; readonly stalledMs?: number }
+}
+
+/** Most bytes that wait for a reader. */
+const mostQueued = 1_048_576
+
+/** How long a client waits before it reconnects. */
+const retryMs = 1_000
+
+/** Sends activity of the tenant and the contents of conversations as server-sent events. Events are read from
+ *  the store as long as the reader takes them; a reader that does not is disconnected, and resumes with the
+ *  id of its last event. Throws NotFoundError if a conversation without a cursor does not exist. */
+export async function followStream(
+  store: FollowedStore,
+  options: FollowStreamOptions,
+): Promise<ReadableStream<Uint8Array>> {
+  const { conversations, position, isLive } = options
+  const { heartbeatMs = 15_000, stalledMs = 30_000 } = options.times ?? {}
+  const stop = new AbortController()
+  const signal = AbortSignal.any([options.signal, stop.signal])
+  const encoder = new TextEncoder()
+  const wanted = new Map<ConversationId, string>()
+  for (const id of conversations) {
+    const cursor = position?.cursors.get(id)
+    if (cursor !== undefined) wanted.set(id, cursor)
+  }
+  let at = { activity: position?.activity ?? new Date(), cursors: wanted }
+
+  // A conversation without a cursor gets one before anything is sent: otherwise the id of an earlier event
+  // would not hold its place, and a client that resumes with that id would miss its events.
+  const begun: { readonly id: ConversationId; readonly events: AsyncIterator<FollowEvent> }[] = []
+  const firsts: string[] = []
+  try {
+    for (const id of conversations) {
+      const after = wanted.get(id)
+      const how = { blobs: 'preview', signal, ...(after !== undefined && { after }) } as const
+      const events = store.follow(id, how)[Symbol.asyncIterator]()
+      begun.push({ id, events })
+      if (after !== undefined) continue
+      const { value } = await events.next()
+      if (value) firsts.push(textOf(id, value))
+    }
+  } catch (error) {
+    stop.abort()
+    options.onEnd()
+    throw error
+  }
+  const activity = store.followActivity({
+    signal,
+    ...(typeof at.activity === 'string' ? { after: at.activity } : { since: at.activity }),
+  })
+
+  let controller: ReadableStreamDefaultController<Uint8Array>
+  let roomFor: PromiseWithResolvers<void> | null = null
+  let stalled: NodeJS.Timeout | undefined
+  let isEnded = false
+  const heartbeat = setInterval(() => {
+    if (!isEnded && controller.desiredSize! > 0) controller.enqueue(encoder.encode(': still here\n\n'))
+  }, heartbeatMs)
+  heartbeat.unref()
+
+  return new ReadableStream<Uint8Array>(
+    {
+      start(given) {
+        controller = given
+        controller.enqueue(encoder.encode(`retry: ${retryMs}\n\n${firsts.join('')}`))
+        signal.addEventListener('abort', () => end(), { once: true })
+        if (signal.aborted) return end()
+        for (const { id, events } of begun) void pump(events, async event => () => textOf(id, event))
+        void pump(activity[Symbol.asyncIterator](), textForActivity)
+      },
+      pull: makeRoom,
+      cancel: () => end(),
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: mostQueued }),
+  )
+
+  /** Sends events as long as there is room for them. The text is made at the moment at which it is queued:
+   *  its id holds the places of all events before it, and of none after it. */
+  async function pump<E>(events: AsyncIterator<E>, textFor: (event: E) => Promise<() => string>) {
+    try {
+      for (let next = await events.next(); !next.done; next = await events.next()) {
+        const text = await textFor(next.value)
+        await room()
+        if (isEnded) return
+        controller.enqueue(encoder.encode(text()))
+      }
+    } catch (error) {
+      end(error)
+    }
+  }
+
+  /** Waits until less than the limit is queued. */
+  async function room(): Promise<void> {
+    if (controller.desiredSize! > 0) return
+    roomFor ??= Promise.withResolvers()
+    stalled ??= setTimeout(() => end(new Error('the reader took nothing')), stalledMs).unref()
+    await roomFor.promise
+  }
+
+  function makeRoom(): void {
+    if (controller.desiredSize! <= 0) return
+    clearTimeout(stalled)
+    stalled = undefined
+    roomFor?.resolve()
+    roomFor = null
+  }
+
+  /** Ends the stream. With a reason, what is queued is dropped and the connection is cut. */
+  function end(reason?: unknown): void {
+    if (isEnded) return
+    isEnded = true
+    clearInterval(heartbeat)
+    clearTimeout(stalled)
+    roomFor?.resolve()
+    stop.abort()
+    try {
+      if (reason === undefined) controller.close()
+      else controller.error(reason)
+    } catch {
+      // The reader has cancelled the stream.
+    }
+    options.onEnd()
+  }
+
+  function textOf(id: ConversationId, event: FollowEvent): string {
+    const { cursor, ...change } = event
+    at = { ...at, cursors: at.cursors.set(id, cursor) }
+    return `id: ${writeEventId(at)}\n${eventText(followEventJson(id, change, isLive))}`
+  }
+
+  async function textForActivity(event: ActivityEvent): Promise<() => string> {
+    const { head } = event.conversation.branch
+    const last = head === null ? null : await lastMessages(store).read(head)
+    return () => {
+      at = { ...at, activity: event.cursor }
+      return `id: ${writeEventId(at)}\n${eventText(activityJson(event, last))}`
+    }
+  }
+}
+
+/** Heads that were read for one stream, for the others of the same store. */
+interface LastMessages {
+  read(id: MessageId): Promise<Message | null>
+}
+
+/** Most heads that are kept. */
+const mostHeads = 100
+
+const heads = new WeakMap<FollowedStore, LastMessages>()
+
+function lastMessages(store: FollowedStore): LastMessages {
+  const known = heads.get(store)
+  if (known) return known
+  const kept = new Map<MessageId, Promise<Message | null>>()
+  const made: LastMessages = {
+    read(id) {
+      const found = kept.get(id)
+      if (found) return found
+      // The message may be damaged, or deleted since.
+      const reading = store.getMessages([id], { blobs: 'preview' }).then(
+        ([message]) => message ?? null,
+        () => null,
+      )
+      if (kept.size >= mostHeads) kept.delete(kept.keys().next().value!)
+      kept.set(id, reading)
+      return reading
+    },
+  }
+  heads.set(store, made)
+  return made
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { InvalidError } from '../../core/errors.ts'
+import { conversationId } from '../../core/ids.ts'
+import { readEventId } from '../follow/event-id.ts'
+import { followStream } from '../follow/follow-stream.ts'
+import { type Route, route } from '../http/route.ts'
+import { eventStreamHeaders } from '../turns/event-stream.ts'
+import { isLiveAt } from './read-overview.ts'
+import type { RouteContext } from './route-context.ts'
+
+/** Most conversations whose contents one stream sends. */
+const mostConversations = 20
+
+/** A stream ends after this time, and the client reconnects: a revoked token works no longer. */
+const longestMs = 900_000
+
+const query = z.strictObject({
+  conversation: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .describe('full id of a conversation whose contents are sent, up to 20 times'),
+  after: z.string().optional().describe('the id of the last event, as the header Last-Event-ID'),
+})
+
+/** Live events. */
+export function followRoutes({ metrics, now, closing }: RouteContext): readonly Route[] {
+  let streams = 0
+  const count = (change: number) => {
+    streams += change
+    metrics.followers(streams)
+  }
+  return [
+    route({
+      method: 'get',
+      path: '/follow',
+      operation: 'follow',
+      scope: 'read',
+      tag: 'Live',
+      summary: 'Follow activity of the tenant and contents of conversations',
+      description:
+        'Server-sent events: `activity` of all conversations; for each `conversation` also `branches`, ' +
+        '`message`, `turn`, `draft`, `branch`, `branch_deleted`, `conversation` and `gone`. Each event has an ' +
+        'id. After a reconnect with the id, every message comes exactly once; activity may be repeated.',
+      query,
+      headers: { 'Last-Event-ID': 'The id of the last event that was received. Follows from there.' },
+      responses: { 200: { description: 'The events', mediaType: 'text/event-stream' } },
+      async handle({ query, request, caller: { store, token } }) {
+        const given = [query.conversation ?? []].flat()
+        if (given.length > mostConversations)
+          throw new InvalidError('conversation', `may be given at most ${mostConversations} times`)
+        const conversations = [...new Set(given.map(id => conversationId(id, 'conversation')))]
+        const after = request.headers.get('last-event-id') ?? query.after
+        const expiresIn = token.expiresAt === null ? longestMs : token.expiresAt.getTime() - now()
+        const timeout = AbortSignal.timeout(Math.max(0, Math.min(longestMs, expiresIn)))
+        const position = after === undefined || after === '' ? null : readEventId(after)
+        count(1)
+        const stream = await followStream(store, {
+          conversations,
+          position,
+          signal: AbortSignal.any([closing, request.signal, timeout]),
+          isLive: isLiveAt(now),
+          onEnd: () => count(-1),
+        })
+        return new Response(stream, { headers: eventStreamHeaders })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,240 @@
+import { describe, expect, it } from 'vitest'
+import { activitySchema, followEventSchema } from '../../../src/api/schema/index.ts'
+import { readEvents, type StreamEvent } from '../../../src/client/read-events.ts'
+import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
+import type { Store } from '../../../src/core/ports.ts'
+import { followStream } from '../../../src/server/follow/follow-stream.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { createDatabase } from '../../support/postgres.ts'
+import { postgresUrl } from '../../support/postgres-url.ts'
+import { startService } from '../harness.ts'
+
+const say = (content: string) => ({ role: 'user', content }) as const
+
+async function writeTo(store: Store, id: ConversationId, ...texts: readonly string[]): Promise<void> {
+  const branch = { conversationId: id, name: 'main' }
+  const { head } = await store.getBranch(branch)
+  await store.append(branch, head, texts.map(say))
+}
+
+/** Reads events of a stream until `isLast`, then closes it. */
+async function eventsUntil(
+  response: Response,
+  isLast: (event: StreamEvent) => boolean,
+): Promise<StreamEvent[]> {
+  expect(response.status).toBe(200)
+  const events: StreamEvent[] = []
+  for await (const event of readEvents(response.body!)) {
+    events.push(event)
+    if (isLast(event)) break
+  }
+  return events
+}
+
+/** The text of a message event. */
+function textIn({ data }: StreamEvent): string {
+  return JSON.parse(data).message.blocks[0].text
+}
+
+function textsOf(events: readonly StreamEvent[]): string[] {
+  return events.filter(({ event }) => event === 'message').map(textIn)
+}
+
+/** Follows until a number of bytes has come, or until `take` returns true. Only complete events are taken, as
+ *  a client would have them after the connection was cut. */
+async function followUntilCut(
+  open: (signal: AbortSignal) => Promise<Response>,
+  bytes: number,
+  take: (event: StreamEvent) => boolean,
+): Promise<void> {
+  const cut = new AbortController()
+  const response = await open(cut.signal)
+  expect(response.status).toBe(200)
+  const reader = response.body!.getReader()
+  let left = bytes
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (done) return controller.close()
+      controller.enqueue(value.subarray(0, left))
+      left -= value.length
+      if (left <= 0) controller.close()
+    },
+  })
+  for await (const event of readEvents(body)) if (take(event)) break
+  cut.abort()
+  await reader.cancel().catch(() => undefined)
+}
+
+describe('GET /follow', () => {
+  it('sends activity of the tenant and contents of conversations, as their schemas say', async () => {
+    await using service = await startService()
+    const { store } = service
+    const { conversation } = await store.create({ title: 'Followed' })
+    const response = await service.fetch(`/follow?conversation=${conversation.id}`)
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    })
+    expect(response.headers.has('content-encoding')).toBe(false)
+    const seen = new Set<string>()
+    const events = eventsUntil(response, ({ event }) => {
+      seen.add(event)
+      return event === 'gone'
+    })
+    await writeTo(store, conversation.id, 'one', 'two')
+    await store.createBranch(conversation.id, null, { name: 'side' })
+    await store.deleteBranch({ conversationId: conversation.id, name: 'side' })
+    await expect.poll(() => seen.has('activity'), { timeout: 10_000 }).toBe(true)
+    await store.trash(conversation.id)
+    await expect.poll(() => seen.has('conversation'), { timeout: 10_000 }).toBe(true)
+    await store.purge(conversation.id)
+    const all = await events
+    expect(textsOf(all)).toEqual(['one', 'two'])
+    for (const { event, data } of all) {
+      const schema = event === 'activity' ? activitySchema : followEventSchema
+      expect(schema.safeParse(JSON.parse(data)).error?.issues).toBeUndefined()
+      expect(JSON.parse(data).type).toBe(event)
+    }
+    const activity = all.find(({ event }) => event === 'activity')
+    expect(JSON.parse(activity!.data)).toMatchObject({ conversation: conversation.id, title: 'Followed' })
+  })
+
+  it('refuses unknown conversations, too many of them, and ids that are not its own', async () => {
+    await using service = await startService()
+    const { conversation } = await service.store.create()
+    const statusOf = async (path: string, headers = {}) => (await service.call(path, { headers })).status
+    expect(await statusOf('/follow?conversation=00000000-0000-4000-8000-000000000000')).toBe(404)
+    expect(await statusOf('/follow?conversation=x')).toBe(400)
+    expect(await statusOf(`/follow?${`conversation=${conversation.id}&`.repeat(21)}`)).toBe(400)
+    expect(await statusOf('/follow', { 'last-event-id': 'a b' })).toBe(400)
+    expect(await statusOf('/follow?after=a.b')).toBe(400)
+    expect((await service.call('/follow', { token: null })).status).toBe(401)
+    expect((await service.call('/follow', { token: await service.tokenFor('write') })).status).toBe(403)
+  })
+
+  it.each(['SQLite', 'PostgreSQL'])(
+    'delivers every message once over 200 cuts in mid-event, on %s',
+    {
+      timeout: 120_000,
+    },
+    async engine => {
+      const db = engine === 'SQLite' ? undefined : await createDatabase(await postgresUrl())
+      await using one = await startService(db === undefined ? {} : { db })
+      await using two = await startService({ db: one.db })
+      const ids = [(await one.store.create()).conversation.id, (await one.store.create()).conversation.id]
+      const path = `/follow?conversation=${ids[0]}&conversation=${ids[1]}`
+      const [count, most] = [120, 200]
+      const [begun] = await eventsUntil(await one.fetch(path), ({ data }) => data.includes(ids[1]!)).then(
+        all => all.slice(-1),
+      )
+      const writing = (async () => {
+        for (let n = 0; n < count; n++) for (const id of ids) await writeTo(one.store, id, `${n}`)
+      })()
+      const texts = new Map<string, string[]>(ids.map(id => [id, []]))
+      const isDone = () => [...texts.values()].every(seen => seen.length >= count)
+      let last = begun!.id
+      let cuts = 0
+      let random = 777
+      while (!isDone()) {
+        random = (random * 1_103_515_245 + 12_345) % 2 ** 31
+        const bytes = cuts < most ? 300 + (random % 1_200) : Number.POSITIVE_INFINITY
+        const service = cuts % 2 === 0 ? one : two
+        const headers = { 'last-event-id': last }
+        await followUntilCut(
+          signal => service.fetch(path, { headers, signal }),
+          bytes,
+          event => {
+            last = event.id
+            if (event.event === 'message') texts.get(JSON.parse(event.data).conversation)!.push(textIn(event))
+            return isDone()
+          },
+        )
+        cuts++
+      }
+      await writing
+      const expected = Array.from({ length: count }, (_, n) => `${n}`)
+      for (const id of ids) expect(texts.get(id)).toEqual(expected)
+      expect(cuts).toBeGreaterThanOrEqual(most)
+    },
+  )
+
+  it('ends its streams when the service closes, so that clients reconnect elsewhere', async () => {
+    await using service = await startService()
+    const response = await service.fetch('/follow')
+    const reader = response.body!.getReader()
+    await reader.read()
+    const ended = (async () => {
+      while (!(await reader.read()).done);
+      return true
+    })()
+    await service.close()
+    expect(await ended).toBe(true)
+  })
+
+  it('counts the followers of the process', async () => {
+    await using service = await startService()
+    const followers = async () => /^skein_followers (\d+)/m.exec((await service.call('//metrics')).text)?.[1]
+    const stop = new AbortController()
+    const response = await service.fetch('/follow', { signal: stop.signal })
+    await response.body!.getReader().read()
+    expect(await followers()).toBe('1')
+    stop.abort()
+    await expect.poll(followers, { timeout: 10_000 }).toBe('0')
+  })
+})
+
+describe('a stream of events', () => {
+  const plain = { position: null, isLive: () => false, onEnd: () => undefined }
+
+  it('sends a comment in every pause', async () => {
+    await using store = await openStore(':memory:', { indexing: 'manual' })
+    const stop = new AbortController()
+    const times = { heartbeatMs: 10 }
+    const stream = await followStream(store, { ...plain, conversations: [], signal: stop.signal, times })
+    const reader = stream.getReader()
+    const decoder = new TextDecoder()
+    let text = ''
+    while (!text.includes(': still here\n\n')) text += decoder.decode((await reader.read()).value)
+    expect(text).toMatch(/^retry: 1000\n\n/)
+    stop.abort()
+    while (!(await reader.read()).done);
+  })
+
+  it('keeps about 1 MB for a reader that takes nothing, cuts it off, and can be resumed', async () => {
+    await using store = await openStore(':memory:', { indexing: 'manual' })
+    const { conversation, branch } = await store.create()
+    const ended = Promise.withResolvers<void>()
+    const stop = new AbortController()
+    const stream = await followStream(store, {
+      ...plain,
+      conversations: [conversation.id],
+      signal: stop.signal,
+      times: { stalledMs: 200 },
+      onEnd: () => ended.resolve(),
+    })
+    const reader = stream.getReader()
+    const first = new TextDecoder().decode((await reader.read()).value)
+    const id = /^id: (.*)$/m.exec(first)![1]!
+    let head: MessageId | null = null
+    const text = 'x'.repeat(8_000)
+    for (let n = 0; n < 400; n++) head = (await store.append(branch, head, [say(`${n} ${text}`)])).head
+    await ended.promise
+    await expect(reader.read()).rejects.toThrow('the reader took nothing')
+    // A reader that takes events gets all of them, from the id of the last one it had.
+    const { readEventId } = await import('../../../src/server/follow/event-id.ts')
+    const again = await followStream(store, {
+      ...plain,
+      conversations: [conversation.id],
+      position: readEventId(id),
+      signal: stop.signal,
+    })
+    const numbers: number[] = []
+    for await (const one of readEvents(again)) {
+      if (one.event === 'message') numbers.push(Number.parseInt(textIn(one), 10))
+      if (numbers.length === 400) break
+    }
+    expect(numbers).toEqual(Array.from({ length: 400 }, (_, n) => n))
+  })
+})
