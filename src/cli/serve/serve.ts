@@ -93,6 +93,8 @@ async function listenOn(
   try {
     return await listen(service, address)
   } catch (error) {
+    // Ends the first sweep before the store is closed.
+    await service.close()
     const { host, port } = address
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'EADDRINUSE') {
