@@ -17,7 +17,7 @@ import { startServer } from './soak-server.ts'
 const minutes = Number(process.env.SKEIN_BATTERY_MINUTES ?? 60)
 const ms = size({ gate: 500, full: minutes * 60_000 })
 const perSecond = 20
-const timeout = ms + 120_000
+const timeout = ms + 300_000
 
 /** R28, for a run of an hour. In a shorter run a few pages more or less are a steep slope, so only the growth
  *  is limited. */
