@@ -1,5 +1,6 @@
 import type { ConversationId, MessageId } from './ids.ts'
 import type { ModelErrorKind } from './model-error-kind.ts'
+import type { NotFoundKind } from './not-found-kind.ts'
 
 /** The codes of all errors. Programs read `code` and the fields; `message` is for people. */
 export type ErrorCode =
@@ -60,7 +61,7 @@ export class NotFoundError extends SkeinError {
   /** Always `not_found`. */
   readonly code = 'not_found'
   /** What was looked for. */
-  readonly kind: 'conversation' | 'message' | 'branch' | 'turn' | 'blob' | 'summary' | 'key' | 'id'
+  readonly kind: NotFoundKind
   /** The id, name or key that was given. */
   readonly id: string
   /** True if the conversation is in the trash and can be restored. */

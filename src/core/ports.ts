@@ -2,8 +2,7 @@
 // ours and no package, and reads neither clock nor environment (test/architecture.test.ts).
 // - values: `message.ts`, `block.ts`, `branch.ts`, `conversation.ts`, `turn.ts`, `summary.ts`, `event.ts`
 // - this file: what a store does, cut into narrow ports. A consumer asks for the narrowest one it needs. The
-//   others are in `listing.ts` (`Searcher`), `turn-writer.ts`, `finding.ts` (`Verifier`), `measure.ts`
-//   (`Meter`) and `record.ts` (`RecordMover`); `Store` has all of them. `removal.ts` has the receipts
+//   others are in files of their own: `turn-writer.ts`, `finding.ts`, `task.ts` …; `Store` has all of them
 // - ids: `body.ts` and `hash.ts` (format 1, docs/data-model.md); `prepare.ts` and `check.ts` check input
 // - reading: `runs.ts` and `path.ts` (paths), `tree.ts` (forests), `search/` (tokens, matches, ranks,
 //   snippets)
@@ -41,6 +40,7 @@ import type {
 } from './removal.ts'
 import type { Stretch } from './runs.ts'
 import type { Summary } from './summary.ts'
+import type { TaskKeeper } from './task.ts'
 import type { DraftPiece, Turn, TurnStep } from './turn.ts'
 import type { TurnWriter } from './turn-writer.ts'
 
@@ -391,7 +391,8 @@ export interface Store
     RecordMover,
     Maintainer,
     Verifier,
-    Meter {
+    Meter,
+    TaskKeeper {
   /** Closes what the store owns: its file or its pool. A borrowed handle stays open. */
   close(): Promise<void>
   /** The same as `close`, for `await using store = await openStore(…)`. */

@@ -95,6 +95,8 @@ async function expectGapFree(
   expect(tokens).toBe(messages.reduce((sum, message) => sum + message.tokens, 0))
 }
 
+const racer = (pid: number) => ({ host: 'races', boot: 'boot', pid, startedAt: 1 })
+
 const races: Record<string, Race> = {
   'find or create one conversation for a key': async ({ stores, all }, round) => {
     const key = `fresh ${round}`
@@ -189,6 +191,28 @@ const races: Record<string, Race> = {
     )
     expect(tally(outcomes, () => 'saved')).toEqual({ saved: processes })
     await expectGapFree(stores[0], place, 2 * processes)
+  },
+
+  'claim dispatches, and each has one worker': async ({ stores, all }, round) => {
+    const ids = Array.from({ length: processes }, (_, i) => `${round} ${i}`)
+    for (const id of ids) await stores[0].submitTask({ id, project: 'race', description: 'd' })
+    const outcomes = await all((store, i) => store.claimDispatch({ holder: racer(i), worker: `w${i}` }))
+    const claimed = outcomes.flatMap(({ value }) => (value ? [value.claim] : []))
+    expect(outcomes.map(({ code }) => code)).toEqual(Array(processes).fill(undefined))
+    expect(new Set(claimed.map(({ task }) => task)).size).toBe(claimed.length)
+    // A worker may find nothing while another one holds the lock of the last row that it looked at.
+    for (const claim of claimed) await stores[0].finishDispatch(claim, { status: 'done' })
+    await stores[0].deleteProject('race')
+  },
+
+  'claim one dispatch, and exactly one wins': async ({ stores, all }, round) => {
+    const { id } = await stores[0].submitTask({ id: `one ${round}`, description: 'd' })
+    const outcomes = await all((store, i) =>
+      store.claimThisDispatch(id, 1, { holder: racer(i), worker: `w${i}` }),
+    )
+    expect(tally(outcomes, claimed => (claimed ? 'claimed' : 'ended'))).toEqual({ claimed: 1, busy: others })
+    await stores[0].cancelTask(id)
+    await stores[0].releaseDispatch(outcomes.find(({ value }) => value)!.value!.claim)
   },
 
   'add events that are numbered without a gap': async ({ stores, all }) => {

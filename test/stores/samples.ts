@@ -51,6 +51,10 @@ const list = {
   ...{ directories: ['/d'], within: '/d', below_from: '/d/', below_to: '/d0' },
 }
 
+const task = { id: 'T-1' }
+const dispatch = { id: 'T-1', n: 1 }
+const taskPage = { created_from: 0, created_before: now, created_at: now, id: 'T-1', limit: 10 }
+
 /** Parameters for every statement. The conversation `conv` is a UUID. */
 export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   conversationById: { id },
@@ -290,4 +294,44 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   usageSums: { since: now },
   blobSum: {},
   sizes: {},
+  nextTaskNumber: {},
+  insertTask: { ...task, project: 'p', description: 'd', context: 'c', parent: 'q', metadata: '{}', now },
+  insertDispatch: { ...dispatch, words: 'w', status: 'waiting', now },
+  taskById: task,
+  lockTaskById: task,
+  dispatchByNumber: dispatch,
+  lockDispatch: dispatch,
+  nextQueued: {},
+  nextQueuedIn: { project: 'p' },
+  queuedProjects: { projects: ['p', 'q'] },
+  setClaimed: { ...task, holder: '[]', worker: 'w', lease_until: now, now },
+  renewClaim: { ...task, lease_until: now },
+  setUnclaimed: { ...task, deaths: 1, now },
+  queueDispatch: { ...dispatch, attempts: 0, now },
+  setDispatchActive: dispatch,
+  endDispatch: { ...dispatch, status: 'done', deaths: 0, result: '{}', error: null, now },
+  endTask: { ...task, status: 'done', now },
+  addDispatchCount: { ...task, now },
+  cancelWaiting: { ...task, now },
+  firstWaiting: task,
+  requestCancel: { ...task, now },
+  linkDispatch: { ...dispatch, conversation_id: id },
+  linkTask: { ...task, conversation_id: id },
+  listTasks: taskPage,
+  listTasksOf: { ...taskPage, project: 'p' },
+  listTasksIn: { ...taskPage, status: 'failed' },
+  listTasksOfIn: { ...taskPage, project: 'p', status: 'failed' },
+  listDoneTasks: taskPage,
+  listDoneTasksOf: { ...taskPage, project: 'p' },
+  listDispatches: { ...task, after: 0, limit: 10 },
+  listRunning: { after: '', limit: 10 },
+  countTasks: {},
+  lockTasksIn: { project: 'p' },
+  runningIn: { project: 'p' },
+  deleteDispatches: task,
+  deleteTask: task,
+  deleteDispatchesIn: { project: 'p' },
+  deleteTasksIn: { project: 'p' },
+  conversationsOfTask: { task: 't', project: 'p' },
+  conversationsOfProject: { project: 'p' },
 }

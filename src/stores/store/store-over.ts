@@ -28,6 +28,7 @@ import * as summaries from '../programs/summaries.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
 import { indexAll } from './index-search.ts'
+import { keepTasks } from './keep-tasks.ts'
 import { listInPieces } from './list-messages.ts'
 import { purgeOne, sweepAll } from './maintain.ts'
 import { searchStore } from './search-store.ts'
@@ -224,6 +225,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       const given = checkRecords(records)
       return write(() => writeRecords(given, now()))
     },
+
+    ...keepTasks(engine),
 
     close: () => engine.close(),
     [Symbol.asyncDispose]: () => engine.close(),

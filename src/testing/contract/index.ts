@@ -36,6 +36,8 @@ import { structureCases } from './structure.ts'
 import { summariesCases } from './summaries.ts'
 import { sweepCases } from './sweep.ts'
 import { tailCases } from './tails.ts'
+import { taskClaimCases } from './task-claims.ts'
+import { taskQueueCases } from './task-queue.ts'
 import { taskCases } from './tasks.ts'
 import { trashCases } from './trash.ts'
 import { turnCases } from './turns.ts'
@@ -78,6 +80,8 @@ export const contract: readonly ContractCase[] = [
   ...sweepCases,
   ...tailCases,
   ...taskCases,
+  ...taskClaimCases,
+  ...taskQueueCases,
   ...transferCases,
   ...mergingCases,
   ...trashCases,

@@ -10,6 +10,7 @@ const pool = openPool(await freshDatabase())
 const a = await postgresStore(pool, { tenant: 'a', indexing: 'manual' })
 const b = await postgresStore(pool, { tenant: 'b', indexing: 'manual' })
 const holder = { host: 'here', boot: 'boot', pid: 1, startedAt: 0 }
+const worker = { holder, worker: 'w' }
 
 /** Ids that a caller may have obtained: those of tenant A's data, or unknown ones. */
 interface Known {
@@ -19,6 +20,7 @@ interface Known {
   readonly blob: string
   readonly word: string
   readonly key: string
+  readonly task: string
 }
 
 const known = await furnish(a)
@@ -29,6 +31,7 @@ const nothing: Known = {
   blob: 'f'.repeat(64),
   word: 'nowhere',
   key: 'no key',
+  task: 'nowhere else',
 }
 
 /** A conversation with one of each kind of data. */
@@ -57,7 +60,20 @@ async function furnish(store: Store): Promise<Known> {
   await store.putSummary(id, { ...range, tokens: 1, text: 'In short.', holder })
   await store.search('hidden')
   const [message] = await store.getMessages([head])
-  return { id, message: ids[0], last: head, blob: message!.blobs[0]!.hash, word: 'hidden', key }
+  const task = await furnishTask(store)
+  return { id, message: ids[0], last: head, blob: message!.blobs[0]!.hash, word: 'hidden', key, task }
+}
+
+/** A task whose second dispatch runs, and another one that is queued. */
+async function furnishTask(store: Store): Promise<string> {
+  const { id } = await store.submitTask({ id: 'secret task', project: 'theirs', description: 'd' })
+  for (const n of [1, 2]) {
+    await store.dispatchTask(id, { n })
+    const { claim } = (await store.claimThisDispatch(id, n, worker))!
+    if (n === 1) await store.finishDispatch(claim, { status: 'done', result: { secret: true } })
+  }
+  await store.submitTask({ id: 'another', project: 'theirs', description: 'hidden' })
+  return id
 }
 
 const plainBranch = { key: null, formerKey: null, trashedKey: null, title: null, createdAt: 0, updatedAt: 0 }
@@ -148,6 +164,31 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   readRecords: (s, { id }) => s.readRecords(id)[Symbol.asyncIterator]().next(),
   writeRecords: (s, { id, last: head }) =>
     s.writeRecords([{ kind: 'branch', conversationId: id, name: 'mine', head, ...plainBranch }]),
+  submitTask: async s => (await s.submitTask({ project: 'mine', description: 'd' })).status,
+  dispatchTask: async (s, { task }) => (await s.dispatchTask(task, { n: 1 })).status,
+  claimDispatch: async s => (await s.claimDispatch(worker, { projects: ['theirs'] }))?.task.description,
+  claimThisDispatch: async (s, { task }) => (await s.claimThisDispatch(task, 1, worker))?.claim,
+  renewDispatch: async (s, { task }) => (await s.renewDispatch({ task, n: 2, attempt: 1 })).status,
+  linkDispatch: (s, { task, id }) => s.linkDispatch({ task, n: 2, attempt: 1 }, id),
+  finishDispatch: async (s, { task }) =>
+    (await s.finishDispatch({ task, n: 2, attempt: 1 }, { status: 'done' })).status,
+  releaseDispatch: async (s, { task }) => (await s.releaseDispatch({ task, n: 2, attempt: 1 })).status,
+  reclaimDispatch: async (s, { task }) => {
+    const [seen] = (await s.listRunningDispatches()).items
+    return (
+      await s.reclaimDispatch({ ...seen!, task, n: 2, attempts: 1, leaseUntil: seen?.leaseUntil ?? null })
+    )?.status
+  },
+  cancelTask: async (s, { task }) => (await s.cancelTask(task)).status,
+  retryTask: async (s, { task }) => (await s.retryTask(task)).status,
+  getTask: async (s, { task }) => (await s.getTask(task)).status,
+  listTasks: async s => (await s.listTasks({ project: 'theirs' })).items.length,
+  getDispatch: async (s, { task }) => (await s.getDispatch(task, 1)).status,
+  listDispatches: async (s, { task }) => (await s.listDispatches(task)).items.length,
+  listRunningDispatches: async s => (await s.listRunningDispatches()).items.length,
+  countTasks: async s => (await s.countTasks()).running,
+  deleteTask: (s, { task }) => s.deleteTask(task),
+  deleteProject: s => s.deleteProject('theirs'),
   close: s => s.close(),
 }
 
@@ -197,7 +238,15 @@ describe('a tenant that knows the ids of another tenant', () => {
         silent.push(method)
     }
     // These methods take no id.
-    expect(silent).toEqual(['create', 'sweep', 'compact', 'rebuildSearch', 'schemaVersion', 'close'])
+    expect(silent).toEqual([
+      'create',
+      'sweep',
+      'compact',
+      'rebuildSearch',
+      'schemaVersion',
+      'submitTask',
+      'close',
+    ])
   })
 
   it('tenants share nothing in ten thousand interleaved calls on one pool (R19)', {

@@ -4,6 +4,7 @@ import { housekeepingQueries } from './housekeeping.ts'
 import { messageQueries } from './messages.ts'
 import { recordQueries } from './records.ts'
 import { searchQueries } from './search.ts'
+import { taskQueries } from './tasks.ts'
 import { turnQueries } from './turns-summaries-events.ts'
 import { verifyQueries } from './verify.ts'
 
@@ -14,6 +15,7 @@ export const queries: Queries = {
   ...conversationQueries,
   ...messageQueries,
   ...turnQueries,
+  ...taskQueries,
   ...housekeepingQueries,
   ...searchQueries,
   ...recordQueries,

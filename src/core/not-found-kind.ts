@@ -1,0 +1,12 @@
+/** What a NotFoundError can be about. */
+export type NotFoundKind =
+  | 'conversation'
+  | 'message'
+  | 'branch'
+  | 'turn'
+  | 'blob'
+  | 'summary'
+  | 'key'
+  | 'id'
+  | 'task'
+  | 'dispatch'

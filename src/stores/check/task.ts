@@ -1,0 +1,101 @@
+import { checkName, checkText, checkTime } from '../../core/check.ts'
+import { InvalidError } from '../../core/errors.ts'
+import {
+  type ClaimFilter,
+  type ClaimRequest,
+  type Dispatch,
+  type DispatchClaim,
+  type DispatchEnd,
+  type DispatchOptions,
+  type ListTasks,
+  type NewTask,
+  taskStatuses,
+} from '../../core/task.ts'
+import {
+  checkInt32,
+  each,
+  fields,
+  jsonObject,
+  listOf,
+  maybe,
+  numberFrom,
+  optional,
+  orNull,
+  wordFrom,
+} from './fields.ts'
+import { checkHolder, checkPage } from './input.ts'
+
+/** Most bytes of a description, a context and the words of a dispatch. */
+const mostWords = 1_048_576
+
+/** Checks input about tasks before an engine sees it. */
+
+export function checkTaskId(id: string): string {
+  return checkName(id, 'task')
+}
+
+function checkWords(value: unknown, field: string): string {
+  const text = checkText(value, field, mostWords)
+  if (text.trim() === '') throw new InvalidError(field, 'must not be empty')
+  return text
+}
+
+export const checkNewTask = fields<NewTask>({
+  id: optional(checkName),
+  project: maybe(checkName),
+  description: checkWords,
+  context: maybe(checkWords),
+  parent: maybe(checkName),
+  metadata: optional(jsonObject(65_536)),
+})
+
+const checkNumber = numberFrom(1, 2 ** 31 - 1)
+
+export function checkDispatchNumber(n: number): number {
+  return checkNumber(n, 'n')
+}
+
+export const checkDispatchOptions = fields<DispatchOptions>(
+  each(optional, { words: checkWords, n: checkNumber, onBusy: wordFrom('wait', 'refuse') }),
+)
+
+export const checkClaimRequest = fields<ClaimRequest>({ holder: checkHolder, worker: checkName })
+
+const projects = listOf<string>(checkName)
+
+export function checkClaimFilter(filter: ClaimFilter): ClaimFilter {
+  if (filter.projects === undefined) return filter
+  projects(filter.projects, 'projects')
+  const { length } = filter.projects
+  if (length === 0 || length > 100) throw new InvalidError('projects', 'must be 1 to 100 projects')
+  return filter
+}
+
+export const checkClaim = fields<DispatchClaim>({ task: checkName, n: checkNumber, attempt: checkInt32 })
+
+export const checkDispatchEnd = fields<DispatchEnd>({
+  status: wordFrom('done', 'failed', 'cancelled'),
+  result: optional(jsonObject(16_777_216)),
+  error: optional((value, field) => checkText(value, field, 65_536)),
+})
+
+export const checkSeen = fields<Pick<Dispatch, 'task' | 'n' | 'attempts' | 'leaseUntil'>>({
+  task: checkName,
+  n: checkNumber,
+  attempts: checkInt32,
+  leaseUntil: orNull(checkTime),
+})
+
+const listing = fields<Omit<ListTasks, 'limit' | 'after'>>(
+  each(optional, {
+    project: checkName,
+    status: wordFrom(...taskStatuses),
+    createdFrom: checkTime,
+    createdBefore: checkTime,
+  }),
+)
+
+export function checkTaskListing(options: ListTasks): ListTasks {
+  checkPage(options)
+  return listing(options)
+}
