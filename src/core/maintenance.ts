@@ -1,11 +1,12 @@
-/** `skein/maintenance`: the ports and results of checking, measuring, deleting and moving what is stored.
- *  Every `Store` implements these ports. */
+/** `skein/maintenance`: the ports and results of checking, measuring, deleting and moving what is stored,
+ *  and of the tokens of the HTTP service. Every `Store` implements these ports. */
 
+export type { AccessToken, NewAccessToken, TokenKeeper, TokenScope } from './access-token.ts'
 export type { Finding, Severity, Verified, Verifier, VerifyOptions, VerifyProgress } from './finding.ts'
 export { countDependents } from './finding.ts'
 export type { IndexOptions, IndexProgress } from './listing.ts'
 export type { Measured, Meter, UsageSum } from './measure.ts'
-export type { Deleter, Maintainer, Restored } from './ports.ts'
+export type { Deleter, Maintainer } from './ports.ts'
 export type { RecordMover } from './record.ts'
 export type {
   CompactReceipt,
@@ -14,6 +15,7 @@ export type {
   MovedBranch,
   PurgedConversation,
   Remnant,
+  Restored,
   SweepOptions,
   SweepReceipt,
 } from './removal.ts'

@@ -8,5 +8,6 @@ export type NotFoundKind =
   | 'summary'
   | 'key'
   | 'id'
+  | 'token'
   | 'task'
   | 'dispatch'

@@ -2,12 +2,13 @@
 // ours and no package, and reads neither clock nor environment (test/architecture.test.ts).
 // - values: `message.ts`, `block.ts`, `branch.ts`, `conversation.ts`, `turn.ts`, `summary.ts`, `event.ts`
 // - this file: what a store does, cut into narrow ports. A consumer asks for the narrowest one it needs. The
-//   others are in files of their own: `turn-writer.ts`, `finding.ts`, `task.ts` …; `Store` has all of them
+//   others are in files of their own: `turn-writer.ts`, `overview.ts`, `follow.ts` …; `Store` has all of them
 // - ids: `body.ts` and `hash.ts` (format 1, docs/data-model.md); `prepare.ts` and `check.ts` check input
 // - reading: `runs.ts` and `path.ts` (paths), `tree.ts` (forests), `search/` (tokens, matches, ranks,
 //   snippets)
 // - moving: `record.ts` and `take-in.ts`
 
+import type { TokenKeeper } from './access-token.ts'
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'
 import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
 import type { ListEvents, TraceEvent } from './event.ts'
@@ -35,6 +36,7 @@ import type {
   DeletedMessages,
   ErasedMessages,
   PurgedConversation,
+  Restored,
   SweepOptions,
   SweepReceipt,
 } from './removal.ts'
@@ -317,12 +319,6 @@ export interface Lister {
   listMessages(options: ListMessages): Promise<Page<Message>>
 }
 
-/** The effects of `restore`. */
-export interface Restored {
-  /** Keys that another branch has taken in the meantime. They were not restored. */
-  readonly keysTaken: readonly string[]
-}
-
 /** Deletes messages and conversations. */
 export interface Deleter {
   /** Removes messages and what is derived from them: search entries, blobs without other references,
@@ -392,7 +388,8 @@ export interface Store
     Maintainer,
     Verifier,
     Meter,
-    TaskKeeper {
+    TaskKeeper,
+    TokenKeeper {
   /** Closes what the store owns: its file or its pool. A borrowed handle stays open. */
   close(): Promise<void>
   /** The same as `close`, for `await using store = await openStore(…)`. */

@@ -55,6 +55,12 @@ export interface ErasedMessages {
   readonly remains: readonly Remnant[]
 }
 
+/** The effects of `restore`. */
+export interface Restored {
+  /** Keys that another branch has taken in the meantime. They were not restored. */
+  readonly keysTaken: readonly string[]
+}
+
 /** The effects of `purge`. */
 export interface PurgedConversation {
   /** False if the conversation does not exist. */

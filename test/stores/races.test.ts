@@ -95,6 +95,7 @@ async function expectGapFree(
   expect(tokens).toBe(messages.reduce((sum, message) => sum + message.tokens, 0))
 }
 
+const queueRace = 'claim dispatches, and each has one worker'
 const racer = (pid: number) => ({ host: 'races', boot: 'boot', pid, startedAt: 1 })
 
 const races: Record<string, Race> = {
@@ -193,7 +194,7 @@ const races: Record<string, Race> = {
     await expectGapFree(stores[0], place, 2 * processes)
   },
 
-  'claim dispatches, and each has one worker': async ({ stores, all }, round) => {
+  [queueRace]: async ({ stores, all }, round) => {
     const ids = Array.from({ length: processes }, (_, i) => `${round} ${i}`)
     for (const id of ids) await stores[0].submitTask({ id, project: 'race', description: 'd' })
     const outcomes = await all((store, i) => store.claimDispatch({ holder: racer(i), worker: `w${i}` }))
@@ -285,6 +286,8 @@ describe.each(drivers)('eight processes on $name', ({ target, control, bites }) 
       const seen = []
       for (const name of bites) if (await failsIn(unlocked, races[name]!, attempt)) seen.push(name)
       expect(seen).not.toEqual([])
+      // Settled 3 holds for the queue of tasks by itself.
+      expect(await failsIn(unlocked, races[queueRace]!, attempt)).toBe(true)
     }
   })
 })

@@ -334,4 +334,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   deleteTasksIn: { project: 'p' },
   conversationsOfTask: { task: 't', project: 'p' },
   conversationsOfProject: { project: 'p' },
+  insertToken: { hash: 'h', id, name, scopes: '["read"]', now, expires_at: null },
+  tokenByHash: { hash: 'h' },
+  listTokens: { created_at: now, id, limit: 10 },
+  revokeToken: { id, now },
 }

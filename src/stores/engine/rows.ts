@@ -280,3 +280,15 @@ export interface ConversationFields {
   /** A JSON list, in order. */
   readonly tags: string
 }
+
+/** A token without its hash. */
+export interface TokenRow {
+  readonly tenant: string
+  readonly id: string
+  readonly name: string
+  /** A JSON list. */
+  readonly scopes: string
+  readonly created_at: number
+  readonly expires_at: number | null
+  readonly revoked_at: number | null
+}

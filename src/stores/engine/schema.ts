@@ -5,8 +5,8 @@ export interface Migration {
   readonly version: number
   readonly name: string
   readonly sql: string
-  /** True if all statements also work without it, only slower. A SQLite file that cannot be written, because
-   *  it is read-only or the disk is full, is then opened without it. */
+  /** True if all statements also work without it, only slower, except those of tokens. A SQLite file that
+   *  cannot be written, because it is read-only or the disk is full, is then opened without it. */
   readonly isOptional?: true
 }
 

@@ -40,7 +40,7 @@ export interface TaskStatements {
   dispatchByNumber: [OneDispatch, DispatchRow]
   /** The dispatch with its task, which is locked until the transaction ends. */
   lockDispatch: [OneDispatch, QueueRow]
-  /** The oldest queued dispatch with its task, which is locked. Skips tasks that another worker has locked. */
+  /** The oldest queued dispatch with its task, which is locked. Skips tasks that others have locked. */
   nextQueued: [Readonly<Record<never, never>>, QueueRow]
   nextQueuedIn: [{ project: string }, QueueRow]
   /** Those of the projects that have a queued task, that with the oldest first. */
@@ -70,8 +70,8 @@ export interface TaskStatements {
   requestCancel: [OfTask & { now: number }, never]
   linkDispatch: [OneDispatch & { conversation_id: string }, never]
   linkTask: [OfTask & { conversation_id: string }, never]
-  /** Tasks of any project, or `Of` one, newest first. `In` asks for a status other than `done`: few tasks have
-   *  one of those, and an index has only them. */
+  /** Tasks of any project, or `Of` one, newest first. `In` asks for a status other than `done`: few tasks
+   *  have one of those, and an index has only them. */
   listTasks: [TaskPage, TaskRow]
   listTasksOf: [TaskPage & { project: string }, TaskRow]
   listTasksIn: [TaskPage & { status: string }, TaskRow]

@@ -22,6 +22,7 @@ import type {
 import type { RecordStatements } from './statements-records.ts'
 import type { SearchStatements } from './statements-search.ts'
 import type { TaskStatements } from './statements-tasks.ts'
+import type { TokenStatements } from './statements-tokens.ts'
 import type { VerifyStatements } from './statements-verify.ts'
 
 /** The statements between the programs and a driver: their parameters and rows. A driver implements each
@@ -63,7 +64,12 @@ interface TurnPage extends InConv {
 }
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
-export interface Statements extends RecordStatements, SearchStatements, TaskStatements, VerifyStatements {
+export interface Statements
+  extends RecordStatements,
+    SearchStatements,
+    TaskStatements,
+    TokenStatements,
+    VerifyStatements {
   // Conversations
   conversationById: [{ id: string }, ConversationRow]
   /** Locks the conversation until the transaction ends. */

@@ -49,6 +49,33 @@ CREATE INDEX turns_stopped ON skein.turns (conv, first, tenant) WHERE status = '
   },
   {
     version: 6,
+    name: 'tokens of the service, tool events by message',
+    // The key of an event is found by a pattern: a JSON function fails on an escaped NUL in the data.
+    sql: `
+-- Tokens of the HTTP service, without their secrets. A token is found by its hash and names its tenant.
+CREATE TABLE skein.tokens (
+  tenant skein.tenant NOT NULL,
+  hash text COLLATE "C" NOT NULL, -- SHA-256 of the secret
+  id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  scopes text COLLATE "C" NOT NULL, -- a JSON list
+  created_at bigint NOT NULL,
+  expires_at bigint,
+  revoked_at bigint,
+  PRIMARY KEY (hash)
+);
+CREATE UNIQUE INDEX tokens_id ON skein.tokens (tenant, id);
+-- The events of a tool call: by the message of the call, or by the id of the call if they do not name one.
+CREATE FUNCTION skein.tool_key(_data text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+$$ SELECT coalesce(
+  substring(_data from '"message":"([^"\\\\]{1,200})"'), substring(_data from '"call(?:Id)?":"([^"\\\\]{1,200})"')) $$;
+CREATE INDEX events_tools ON skein.events (conv, skein.tool_key(data), n, tenant)
+  WHERE type IN ('tool_started', 'tool_ended');
+ALTER INDEX skein.events_tools ALTER COLUMN 2 SET STATISTICS 0;
+`,
+  },
+  {
+    version: 7,
     name: 'tasks and dispatches',
     // The indexes of the queue and of the lists begin with the tenant, because their order is needed.
     sql: `

@@ -1,6 +1,6 @@
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { Restored } from '../../core/ports.ts'
+import type { Restored } from '../../core/removal.ts'
 import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
 import { dropBlobs } from './content.ts'
 

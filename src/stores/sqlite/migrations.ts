@@ -279,6 +279,29 @@ CREATE INDEX skein_turns_stopped ON skein_turns(conv, first) WHERE status = 'int
   },
   {
     version: 6,
+    name: 'tokens of the service, tool events by message',
+    // Without it, a file that cannot be written has no tokens: their statements throw ReadOnlyError.
+    isOptional: true,
+    sql: `
+-- Tokens of the HTTP service, without their secrets. They belong to no conversation: copies and exports
+-- leave them out.
+CREATE TABLE skein_tokens (
+  hash TEXT PRIMARY KEY, -- SHA-256 of the secret
+  id TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  scopes TEXT NOT NULL, -- a JSON list
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+-- The events of a tool call: by the message of the call, or by the id of the call if they do not name one.
+CREATE INDEX skein_events_tools ON skein_events(CASE WHEN json_valid(data) THEN coalesce(
+  json_extract(data, '$.message'), json_extract(data, '$.call'), json_extract(data, '$.callId')) END)
+  WHERE type IN ('tool_started', 'tool_ended');
+`,
+  },
+  {
+    version: 7,
     name: 'tasks and dispatches',
     // Without it, a file that cannot be written has no tasks: their statements throw ReadOnlyError.
     isOptional: true,

@@ -9,6 +9,7 @@ import { prepareMessage, prepareMessages } from '../../core/prepare.ts'
 import { parseQuery } from '../../core/search/query.ts'
 import { checkHash, checkReason } from '../check/fields.ts'
 import * as checked from '../check/input.ts'
+import { checkToken } from '../check/token.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type AppendRequest, append } from '../programs/append.ts'
 import * as branches from '../programs/branches.ts'
@@ -25,6 +26,7 @@ import { type PreparedItem, save, setLabel } from '../programs/save.ts'
 import { clearIndex } from '../programs/search/search-index.ts'
 import { listStretches } from '../programs/structure.ts'
 import * as summaries from '../programs/summaries.ts'
+import * as tokens from '../programs/tokens.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
 import { indexAll } from './index-search.ts'
@@ -227,6 +229,13 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     },
 
     ...keepTasks(engine),
+    addToken: async token => {
+      const added = { ...checkToken(token), id: source.uuid() }
+      return write(() => tokens.addToken(added, now()))
+    },
+    findToken: async hash => query(() => tokens.findToken(checkHash(hash, 'hash'))),
+    listTokens: async (page = {}) => query(() => tokens.listTokens(checked.checkPage(page))),
+    revokeToken: async id => write(() => tokens.revokeToken(checkName(id, 'id'), now())),
 
     close: () => engine.close(),
     [Symbol.asyncDispose]: () => engine.close(),

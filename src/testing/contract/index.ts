@@ -39,6 +39,7 @@ import { tailCases } from './tails.ts'
 import { taskClaimCases } from './task-claims.ts'
 import { taskQueueCases } from './task-queue.ts'
 import { taskCases } from './tasks.ts'
+import { tokenCases } from './tokens.ts'
 import { trashCases } from './trash.ts'
 import { turnCases } from './turns.ts'
 import { verifyingCases } from './verifying.ts'
@@ -82,6 +83,7 @@ export const contract: readonly ContractCase[] = [
   ...taskCases,
   ...taskClaimCases,
   ...taskQueueCases,
+  ...tokenCases,
   ...transferCases,
   ...mergingCases,
   ...trashCases,

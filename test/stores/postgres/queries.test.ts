@@ -67,7 +67,9 @@ describe('every statement that reads or writes a table', () => {
       continueTurn: continueTurnSql,
     }).map(([name, text]): Text => [name, text, {}]),
   ]
-  it.each(all)('names the tenant for each table: %s', (_, text) => {
+  // A caller without a token has no tenant yet: the token that the hash finds names it.
+  const scoped = all.filter(([name]) => name !== 'tokenByHash')
+  it.each(scoped)('names the tenant for each table: %s', (_, text) => {
     const tables = text.match(/\b(FROM|JOIN|UPDATE|USING) skein\.(?!find\b)\w+/g) ?? []
     const inserts = text.match(/\bINSERT INTO skein\.\w+ \(\s*tenant,/g) ?? []
     expect(text.match(/\bINSERT INTO/g) ?? []).toHaveLength(inserts.length)

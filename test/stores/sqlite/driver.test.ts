@@ -335,6 +335,10 @@ describe('a closed store of SQLite', () => {
     countTasks: store => store.countTasks(),
     deleteTask: store => store.deleteTask('t'),
     deleteProject: store => store.deleteProject('p'),
+    addToken: store => store.addToken({ hash: '0'.repeat(64), name: 'n', scopes: ['read'] }),
+    findToken: store => store.findToken('0'.repeat(64)),
+    listTokens: store => store.listTokens(),
+    revokeToken: store => store.revokeToken('id'),
   }
 
   it.each(Object.entries(calls))('reports that it is closed when it is asked to %s', async (_, call) => {

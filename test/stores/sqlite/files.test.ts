@@ -173,6 +173,7 @@ describe('a store that cannot be written', () => {
     const labelled = items.filter(({ label }) => label !== null).length
     expect(await store.countConversations({ labelPrefix: '' })).toBe(labelled)
     await expect(store.create()).rejects.toMatchObject({ code: 'read_only' })
+    await expect(store.findToken('0'.repeat(64))).rejects.toMatchObject({ code: 'read_only' })
   })
 
   it('is read without an optional migration if the disk is full', async () => {

@@ -5,6 +5,7 @@ import { messageQueries } from './messages.ts'
 import { recordQueries } from './records.ts'
 import { searchQueries } from './search.ts'
 import { taskQueries } from './tasks.ts'
+import { tokenQueries } from './tokens.ts'
 import { turnQueries } from './turns-summaries-events.ts'
 import { verifyQueries } from './verify.ts'
 
@@ -19,5 +20,6 @@ export const queries: Queries = {
   ...housekeepingQueries,
   ...searchQueries,
   ...recordQueries,
+  ...tokenQueries,
   ...verifyQueries,
 }
