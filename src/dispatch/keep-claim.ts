@@ -1,0 +1,60 @@
+import { ExpiredError, NotFoundError, SkeinError } from '../core/errors.ts'
+import type { DispatchClaim, TaskKeeper } from '../core/task.ts'
+import { leaseMs } from '../core/turn.ts'
+import { type DispatchSource, wait } from './dispatch-source.ts'
+
+/** Why a running dispatch has to stop. `lost`: another worker has it. */
+export type StopReason = 'cancelled' | 'lost'
+
+/** Renews a claim until `done` is aborted, and calls `stop` once if the dispatch has to stop. A store that
+ *  cannot be reached is tried again: the work continues meanwhile. */
+export async function keepClaim(
+  tasks: Pick<TaskKeeper, 'renewDispatch'>,
+  claim: DispatchClaim,
+  source: DispatchSource,
+  done: AbortSignal,
+  events: { stop(reason: StopReason): void; trouble(what: string, error: unknown): void },
+): Promise<void> {
+  let isCancelled = false
+  for (let pauseMs = leaseMs / 6; ; ) {
+    await wait(pauseMs, source, done)
+    if (done.aborted) return
+    try {
+      const { cancelRequested } = await tasks.renewDispatch(claim)
+      pauseMs = leaseMs / 6
+      if (!cancelRequested || isCancelled) continue
+      isCancelled = true
+      events.stop('cancelled')
+    } catch (error) {
+      if (error instanceof ExpiredError || error instanceof NotFoundError) return events.stop('lost')
+      events.trouble('renew the claim', error)
+      pauseMs = 1_000
+    }
+  }
+}
+
+/** Errors of a store that may pass. */
+export function isPassing(error: unknown): boolean {
+  return (
+    error instanceof SkeinError && ['unavailable', 'outcome_unknown', 'storage_full'].includes(error.code)
+  )
+}
+
+/** Repeats an operation of the store while it cannot be reached, up to `withinMs`. */
+export async function persist<T>(
+  work: () => Promise<T>,
+  source: DispatchSource,
+  withinMs: number,
+  trouble: (error: unknown) => void,
+): Promise<T> {
+  const start = source.elapsed()
+  for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isPassing(error) || source.elapsed() - start >= withinMs) throw error
+      trouble(error)
+    }
+    await wait(pauseMs, source)
+  }
+}
