@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { dispatchShapes } from './json-dispatch.ts'
 import { manageShapes, toolResults } from './json-manage.ts'
 import { mendShapes } from './json-mend.ts'
 import * as message from './json-message.ts'
@@ -293,6 +294,7 @@ export const shapes: Readonly<Record<string, readonly Shape[]>> = {
     },
   ],
   ...manageShapes,
+  ...dispatchShapes,
   ...mendShapes,
   config: [
     {

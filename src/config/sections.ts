@@ -24,6 +24,7 @@ export interface ConversationSetting<K extends keyof ConversationSettings = keyo
 /** All settings of the section, in the order of the origin documents. */
 export const conversationSettings: readonly ConversationSetting[] = [
   { field: 'sessionExpirationMs', name: 'session_expiration', reader: duration },
+  { field: 'expirationFrom', name: 'expiration_from', reader: oneOf('activity', 'creation') },
   { field: 'cleanupIntervalMs', name: 'cleanup_interval', reader: duration },
   { field: 'tokenStrategy', name: 'token_strategy', reader: oneOf('sliding_window', 'summarization') },
   { field: 'maxTokens', name: 'max_tokens', reader: orOff(positive) },
@@ -97,6 +98,7 @@ function takeConversation(section: Section | null, draft: Draft): void {
 /** The defaults in the notation of the file. */
 export const defaultText: Readonly<Record<keyof ConversationSettings, string>> = {
   sessionExpirationMs: '24h',
+  expirationFrom: 'activity',
   cleanupIntervalMs: '1h',
   tokenStrategy: 'sliding_window',
   maxTokens: 'none',

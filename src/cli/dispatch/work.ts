@@ -1,0 +1,92 @@
+import { hostname } from 'node:os'
+import type { DispatchEvent } from '../../dispatch/dispatch-event.ts'
+import { createWorker, type DispatchWorker } from '../../dispatch/worker.ts'
+import { type CommandHandler, hasOption, textOption, textOptions } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
+import { UsageError } from '../command-line/usage-error.ts'
+import { plural } from '../output/number.ts'
+import { configuredDispatch } from './configured-dispatch.ts'
+import { eventLine } from './event-line.ts'
+
+/** `skein dispatch work`: runs queued dispatches until Ctrl+C, or until the queue is empty. With `--json`, one
+ *  line for each result. */
+export const workCommand: CommandHandler = async (args, context) => {
+  const workers = workersOf(textOption(args, 'workers'))
+  const projects = textOptions(args, 'project')
+  const { options, close } = await configuredDispatch(args, context)
+  let failed = 0
+  let running = 0
+  const worker = createWorker({
+    ...options,
+    ...(projects.length === 0 ? {} : { projects }),
+    workers,
+    name: textOption(args, 'name') ?? `${hostname()}-${process.pid}`,
+    untilIdle: hasOption(args, 'until-idle'),
+    onEvent: event => {
+      running += runningChange(event)
+      if (event.type === 'ended' && !event.result.success) failed++
+      print(event, context)
+    },
+  })
+  note(context, `${plural(workers, 'worker')} ready. Ctrl+C stops`)
+  const stop = stopOnPresses(worker, context, () => running)
+  try {
+    await worker.ended
+  } finally {
+    stop[Symbol.dispose]()
+    await close()
+  }
+  return failed > 0 && hasOption(args, 'until-idle') ? exitCode.failure : exitCode.ok
+}
+
+function workersOf(text: string | undefined): number {
+  if (text === undefined) return 1
+  const n = /^\d+$/.test(text) ? Number(text) : 0
+  if (n < 1 || n > 256) throw new UsageError(`--workers takes a number from 1 to 256, not "${text}"`)
+  return n
+}
+
+function runningChange({ type }: DispatchEvent): number {
+  if (type === 'started') return 1
+  return type === 'ended' || type === 'released' || type === 'lost' ? -1 : 0
+}
+
+function print(event: DispatchEvent, context: CommandContext): void {
+  const { out, err, json, quiet } = context
+  if (json) {
+    if (event.type === 'ended')
+      out.line(JSON.stringify({ ...event.result, error: event.result.error ?? null }))
+    return
+  }
+  const line = eventLine(event, out)
+  if (line === null) return
+  if (event.type === 'ended') out.line(line)
+  else if (!quiet) err.line(line)
+}
+
+function note({ err, json, quiet }: CommandContext, text: string): void {
+  if (!quiet && !json) err.line(err.style.faint(text))
+}
+
+/** The first Ctrl+C claims nothing more and finishes what runs, the second one gives it back. SIGTERM gives it
+ *  back at once. */
+function stopOnPresses(worker: DispatchWorker, context: CommandContext, running: () => number): Disposable {
+  let presses = 0
+  const giveBack = () => void worker.stop()
+  const press = () => {
+    if (++presses > 1) return giveBack()
+    if (running() > 0)
+      note(context, `finishing ${plural(running(), 'dispatch', 'dispatches')}. Ctrl+C again gives them back`)
+    void worker.stop({ finishWithinMs: 2 ** 31 - 1 })
+  }
+  process.on('SIGINT', press)
+  context.signal.addEventListener('abort', giveBack, { once: true })
+  if (context.signal.aborted) giveBack()
+  return {
+    [Symbol.dispose]: () => {
+      process.removeListener('SIGINT', press)
+      context.signal.removeEventListener('abort', giveBack)
+    },
+  }
+}
