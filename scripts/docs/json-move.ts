@@ -19,6 +19,7 @@ const amounts = z.strictObject({
   event: count,
   branch: count,
   agent_link: count,
+  task: count,
 })
 
 const tally = {

@@ -34,7 +34,8 @@ export function checkTaskId(id: string): string {
   return checkName(id, 'task')
 }
 
-function checkWords(value: unknown, field: string): string {
+/** A text that is not blank. */
+export function checkWords(value: unknown, field: string): string {
   const text = checkText(value, field, mostWords)
   if (text.trim() === '') throw new InvalidError(field, 'must not be empty')
   return text

@@ -89,6 +89,49 @@ export interface TaskStatements {
   deleteTask: [OfTask, never]
   deleteDispatchesIn: [{ project: string }, never]
   deleteTasksIn: [{ project: string }, never]
+  /** Writes nothing if the id is taken. */
+  insertTaskRecord: [
+    TaskRow & {
+      attempts: number
+      deaths: number
+      worker: string | null
+      queued_at: number
+      started_at: number | null
+    },
+    never,
+  ]
+  insertDispatchRecord: [
+    OneDispatch & {
+      words: string | null
+      status: string
+      attempts: number
+      deaths: number
+      worker: string | null
+      conversation_id: string | null
+      result: string | null
+      error: string | null
+      now: number
+      queued_at: number | null
+      started_at: number | null
+      ended_at: number | null
+    },
+    never,
+  ]
+  /** The next task without an id gets a higher number than this. */
+  raiseTaskNumber: [{ value: number }, never]
+  taskIds: [{ after: string; limit: number }, { id: string }]
+  /** What the dispatches of each task come to. */
+  checkedTasks: [
+    { after: string; limit: number },
+    Pick<TaskRow, 'id' | 'status' | 'current' | 'dispatches'> & {
+      count: number
+      highest: number | null
+      active: number
+      active_n: number | null
+      waiting: number
+    },
+  ]
+  looseDispatches: [Readonly<Record<never, never>>, { task: string; count: number }]
   /** All conversations that are not in the trash, also expired ones. */
   conversationsOfTask: [{ task: string; project: string | null }, { id: string }]
   conversationsOfProject: [{ project: string }, { id: string }]

@@ -222,6 +222,10 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       const { readRecords } = await import('./read-records.ts')
       yield* readRecords(engine, conversationId(id))
     },
+    readTaskRecords: async function* () {
+      const { readTaskRecords } = await import('./read-task-records.ts')
+      yield* readTaskRecords(engine)
+    },
     writeRecords: async records => {
       const { checkRecords, writeRecords } = await import('../programs/records/write-records.ts')
       const given = checkRecords(records)

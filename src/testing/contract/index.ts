@@ -38,6 +38,7 @@ import { sweepCases } from './sweep.ts'
 import { tailCases } from './tails.ts'
 import { taskClaimCases } from './task-claims.ts'
 import { taskQueueCases } from './task-queue.ts'
+import { taskRecordCases } from './task-records.ts'
 import { taskCases } from './tasks.ts'
 import { tokenCases } from './tokens.ts'
 import { trashCases } from './trash.ts'
@@ -83,6 +84,7 @@ export const contract: readonly ContractCase[] = [
   ...taskCases,
   ...taskClaimCases,
   ...taskQueueCases,
+  ...taskRecordCases,
   ...tokenCases,
   ...transferCases,
   ...mergingCases,

@@ -173,6 +173,11 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   readRecords: (s, { id }) => s.readRecords(id)[Symbol.asyncIterator]().next(),
   writeRecords: (s, { id, last: head }) =>
     s.writeRecords([{ kind: 'branch', conversationId: id, name: 'mine', head, ...plainBranch }]),
+  readTaskRecords: async s => {
+    const ids: string[] = []
+    for await (const { id, project } of s.readTaskRecords()) if (project === 'theirs') ids.push(id)
+    return ids
+  },
   submitTask: async s => (await s.submitTask({ project: 'mine', description: 'd' })).status,
   dispatchTask: async (s, { task }) => (await s.dispatchTask(task, { n: 1 })).status,
   claimDispatch: async s => (await s.claimDispatch(worker, { projects: ['theirs'] }))?.task.description,

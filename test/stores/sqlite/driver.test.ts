@@ -316,6 +316,7 @@ describe('a closed store of SQLite', () => {
     schemaVersion: store => store.schemaVersion(),
     readRecords: store => store.readRecords(id)[Symbol.asyncIterator]().next(),
     writeRecords: store => store.writeRecords([{ kind: 'blob', hash: '', data: new Uint8Array() }]),
+    readTaskRecords: store => store.readTaskRecords()[Symbol.asyncIterator]().next(),
     submitTask: store => store.submitTask({ description: 'd' }),
     dispatchTask: store => store.dispatchTask('t'),
     claimDispatch: store => store.claimDispatch({ holder: holder(), worker: 'w' }),

@@ -162,6 +162,45 @@ export const taskQueries = {
   deleteTasksIn: `
     DELETE FROM skein.tasks
     WHERE tenant = @tenant::text AND project IS NOT NULL AND project = @project::text`,
+  insertTaskRecord: `
+    INSERT INTO skein.tasks (
+      tenant, id, project, description, context, parent, metadata, status, current, dispatches, attempts, deaths,
+      worker, queued_at, started_at, conversation_id, created_at, updated_at)
+    VALUES (
+      @tenant::text, @id::text, @project::text, @description::text, @context::text, @parent::text, @metadata::text,
+      @status::text, @current::int, @dispatches::int, @attempts::int, @deaths::int, @worker::text,
+      @queued_at::bigint, @started_at::bigint, @conversation_id::uuid, @created_at::bigint, @updated_at::bigint)
+    ON CONFLICT (tenant, id) DO NOTHING`,
+  insertDispatchRecord: `
+    INSERT INTO skein.dispatches (
+      tenant, task, n, words, status, attempts, deaths, worker, conversation_id, result, error, created_at,
+      queued_at, started_at, ended_at)
+    VALUES (
+      @tenant::text, @id::text, @n::int, @words::text, @status::text, @attempts::int, @deaths::int, @worker::text,
+      @conversation_id::uuid, @result::text, @error::text, @now::bigint, @queued_at::bigint, @started_at::bigint,
+      @ended_at::bigint)`,
+  raiseTaskNumber: `
+    INSERT INTO skein.state (tenant, name, value) VALUES (@tenant::text, 'task_number', @value::bigint)
+    ON CONFLICT (tenant, name) DO UPDATE SET value = greatest(state.value, excluded.value)`,
+  taskIds: `
+    SELECT id FROM skein.tasks
+    WHERE tenant = @tenant::text AND id > @after::text ORDER BY id LIMIT @limit::bigint`,
+  checkedTasks: `
+    SELECT t.id, t.status, t.current, t.dispatches, count(d.n) AS count, max(d.n) AS highest,
+      count(*) FILTER (WHERE d.status = 'active') AS active, max(d.n) FILTER (WHERE d.status = 'active') AS active_n,
+      count(*) FILTER (WHERE d.status = 'waiting') AS waiting
+    FROM (
+      SELECT * FROM skein.tasks
+      WHERE tenant = @tenant::text AND id > @after::text ORDER BY id LIMIT @limit::bigint) t
+    LEFT JOIN LATERAL (
+      SELECT x.n, x.status FROM skein.dispatches x
+      WHERE x.tenant = @tenant::text AND x.task = t.id OFFSET 0) d ON true
+    GROUP BY t.id, t.status, t.current, t.dispatches ORDER BY t.id`,
+  looseDispatches: `
+    SELECT d.task, count(*) AS count FROM skein.dispatches d
+    WHERE d.tenant = @tenant::text AND NOT EXISTS (
+      SELECT FROM skein.tasks t WHERE t.tenant = @tenant::text AND t.id = d.task)
+    GROUP BY d.task LIMIT 100`,
   conversationsOfTask: `
     SELECT c.id FROM (
       SELECT id, project, trashed_at FROM skein.conversations

@@ -122,6 +122,36 @@ export const taskQueries = {
     DELETE FROM skein_dispatches WHERE task IN (
       SELECT id FROM skein_tasks WHERE project IS NOT NULL AND project = @project)`,
   deleteTasksIn: `DELETE FROM skein_tasks WHERE project IS NOT NULL AND project = @project`,
+  insertTaskRecord: `
+    INSERT INTO skein_tasks (
+      id, project, description, context, parent, metadata, status, current, dispatches, attempts, deaths, worker,
+      queued_at, started_at, conversation_id, created_at, updated_at)
+    VALUES (
+      @id, @project, @description, @context, @parent, @metadata, @status, @current, @dispatches, @attempts, @deaths,
+      @worker, @queued_at, @started_at, @conversation_id, @created_at, @updated_at)
+    ON CONFLICT (id) DO NOTHING`,
+  insertDispatchRecord: `
+    INSERT INTO skein_dispatches (
+      task, n, words, status, attempts, deaths, worker, conversation_id, result, error, created_at, queued_at,
+      started_at, ended_at)
+    VALUES (
+      @id, @n, @words, @status, @attempts, @deaths, @worker, @conversation_id, @result, @error, @now, @queued_at,
+      @started_at, @ended_at)`,
+  raiseTaskNumber: `
+    INSERT INTO skein_state (name, value) VALUES ('task_number', @value)
+    ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)`,
+  taskIds: `SELECT id FROM skein_tasks WHERE id > @after ORDER BY id LIMIT +@limit`,
+  checkedTasks: `
+    SELECT t.id, t.status, t.current, t.dispatches, count(d.n) AS count, max(d.n) AS highest,
+      count(*) FILTER (WHERE d.status = 'active') AS active, max(d.n) FILTER (WHERE d.status = 'active') AS active_n,
+      count(*) FILTER (WHERE d.status = 'waiting') AS waiting
+    FROM (SELECT * FROM skein_tasks WHERE id > @after ORDER BY id LIMIT +@limit) t
+    LEFT JOIN skein_dispatches d ON d.task = t.id
+    GROUP BY t.id ORDER BY t.id`,
+  looseDispatches: `
+    SELECT d.task, count(*) AS count FROM skein_dispatches d INDEXED BY sqlite_autoindex_skein_dispatches_1
+    WHERE NOT EXISTS (SELECT 1 FROM skein_tasks t WHERE t.id = d.task)
+    GROUP BY d.task LIMIT 100`,
   conversationsOfTask: `
     SELECT id FROM skein_conversations
     WHERE task = @task AND project IS @project AND trashed_at IS NULL ORDER BY id`,
