@@ -1,6 +1,5 @@
-import type { ConversationId, MessageId } from './ids.ts'
+import type { ConversationId, MessageId, NotFoundKind } from './ids.ts'
 import type { ModelErrorKind } from './model-error-kind.ts'
-import type { NotFoundKind } from './not-found-kind.ts'
 
 /** The codes of all errors. Programs read `code` and the fields; `message` is for people. */
 export type ErrorCode =

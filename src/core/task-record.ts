@@ -1,8 +1,8 @@
 import type { ConversationId } from './ids.ts'
 import type { JsonObject } from './json.ts'
 
-/** A task with its dispatches. It belongs to no conversation: its conversations name it. A claim stays where it
- *  is: a running dispatch is queued in the store that it is written to. */
+/** A task with its dispatches. It belongs to no conversation: its conversations name it. A claim stays where
+ *  it is: a running dispatch is queued in the store that it is written to. */
 export interface TaskRecord {
   readonly kind: 'task'
   /** Unique in the tenant. A task of the target with the same id is left unchanged. */

@@ -28,8 +28,8 @@ export interface RunOptions {
   readonly report: (event: DispatchEvent) => void
 }
 
-/** Runs a claimed dispatch to its end: one turn of the task's conversation, under the key `dispatch:<n>`. If an
- *  earlier worker died in that turn, the turn continues. */
+/** Runs a claimed dispatch to its end: one turn of the task's conversation, under the key `dispatch:<n>`. If
+ *  an earlier worker died in that turn, the turn continues. */
 export async function runClaimed(
   state: DispatcherState,
   claimed: ClaimedDispatch,
@@ -151,7 +151,7 @@ async function runTurn(
   }
 }
 
-/** Sends the words and waits for the answer. An agent that does not stop when it is told to is left behind. */
+/** Sends the words and waits for the answer. An agent that does not stop when asked is left behind. */
 async function answer(
   agent: Agent,
   target: Parameters<Agent['send']>[0],

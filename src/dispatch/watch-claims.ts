@@ -3,8 +3,8 @@ import { leaseMs } from '../core/turn.ts'
 import type { DispatchSource } from './dispatch-source.ts'
 
 /** Finds claims of dead workers, and ends them. A claim is abandoned if its process was on this host and is
- *  surely dead, or if this watch has seen it for the length of a lease without a renewal. It compares no times
- *  of other machines and reads no clock that can be set, so a clock that jumps ends no claim. */
+ *  surely dead, or if this watch has seen it for the length of a lease without a renewal. It compares no
+ *  times of other machines and reads no clock that can be set, so a clock that jumps ends no claim. */
 export function watchClaims(
   tasks: Pick<TaskKeeper, 'listRunningDispatches' | 'reclaimDispatch'>,
   source: Pick<DispatchSource, 'elapsed' | 'isDead'>,

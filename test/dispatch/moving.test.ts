@@ -71,7 +71,10 @@ describe('verify', () => {
   it.each([
     ['DELETE FROM skein_dispatches WHERE n = 2', /task "T-1" has 1 of its 2 dispatches/],
     ["UPDATE skein_tasks SET status = 'running' WHERE id = 'T-1'", /task "T-1" is running, and 0 of its/],
-    ["UPDATE skein_dispatches SET status = 'waiting' WHERE n = 1 AND task = 'T-1'", /1 of its dispatches wait/],
+    [
+      "UPDATE skein_dispatches SET status = 'waiting' WHERE n = 1 AND task = 'T-1'",
+      /1 of its dispatches wait/,
+    ],
     ["UPDATE skein_tasks SET current = 9 WHERE id = 'T-1'", /names a dispatch 9 that is not there/],
     ["DELETE FROM skein_tasks WHERE id = 'T-1'", /2 dispatches belong to a task that is not there \("T-1"\)/],
   ])('finds damaged tasks after: %s', async (sql, expected) => {

@@ -132,6 +132,6 @@ export const dispatchCommands: readonly Command[] = [
       ['skein dispatch rm T-1', 'skein restore brings the conversation back, not the task'],
       ['skein dispatch rm --project web', 'asks first'],
     ],
-    load: async () => (await import('../dispatch/rm.ts')).dispatchRemoveCommand,
+    load: async () => (await import('../dispatch/change.ts')).dispatchRemoveCommand,
   },
 ]

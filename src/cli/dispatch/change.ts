@@ -1,7 +1,11 @@
-import type { Task, TaskKeeper } from '../../core/task.ts'
-import type { CommandHandler } from '../command-line/command.ts'
+import type { DeletedTasks, Task, TaskKeeper } from '../../core/task.ts'
+import { type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
+import { confirm } from '../command-line/confirm.ts'
 import { exitCode } from '../command-line/exit-code.ts'
-import { printJson } from '../output/print.ts'
+import { UsageError } from '../command-line/usage-error.ts'
+import { plural } from '../output/number.ts'
+import { printJson, printNote } from '../output/print.ts'
+import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { taskName } from './show.ts'
 import { taskJson } from './task-json.ts'
@@ -27,4 +31,32 @@ function change(
         }
       return exitCode.ok
     })
+}
+
+/** `skein dispatch rm`: deletes tasks or a project, and moves their conversations to the trash. */
+export const dispatchRemoveCommand: CommandHandler = (args, context) => {
+  const project = textOption(args, 'project')
+  const ids = args.arguments.map(taskName)
+  if ((project === undefined) === (ids.length === 0))
+    throw new UsageError('dispatch rm needs a task, or --project', 'skein dispatch rm --help')
+  return withStore(context, async store => {
+    if (project !== undefined && !hasOption(args, 'yes')) {
+      if (!context.canAsk)
+        throw new UsageError('this deletes the whole project', 'Add --yes if that is what you want')
+      if (!(await confirm(`Delete all tasks and conversations of ${project}?`, context)))
+        return exitCode.failure
+    }
+    const removed: DeletedTasks[] = []
+    if (project !== undefined) removed.push(await store.deleteProject(project))
+    else for (const id of ids) removed.push(await store.deleteTask(id))
+    const tasks = removed.reduce((sum, one) => sum + one.tasks, 0)
+    const trashed = removed.flatMap(one => one.trashed)
+    if (context.json) printJson(context, { tasks, trashed })
+    else {
+      const kept = trashed.length === 0 ? '' : `. Back: ${skeinCommand(context)} restore <id>`
+      const text = `deleted ${plural(tasks, 'task')}, moved ${plural(trashed.length, 'conversation')} to the trash`
+      printNote(context, `${text}${kept}`)
+    }
+    return exitCode.ok
+  })
 }

@@ -1,4 +1,3 @@
-import type { Store } from '../../core/ports.ts'
 import type { Task } from '../../core/task.ts'
 import type { DispatcherOptions } from '../../dispatch/dispatcher-options.ts'
 import { submitTaskTool } from '../../dispatch/submit-task-tool.ts'
@@ -22,7 +21,7 @@ export async function configuredDispatch(args: Args, context: CommandContext): P
   const { model, config, choice } = await openModelSetup(args, context)
   if (choice.from === 'nothing' && !context.quiet && !context.json)
     context.err.line(noteLine(demoNote, context.err))
-  const store: Store = await context.store()
+  const store = await context.store()
   const opened = await configuredTools(config, context)
   const tools = await opened.on(store, model)
   const system = textOption(args, 'system')

@@ -9,8 +9,8 @@ import { plural } from '../output/number.ts'
 import { configuredDispatch } from './configured-dispatch.ts'
 import { eventLine } from './event-line.ts'
 
-/** `skein dispatch work`: runs queued dispatches until Ctrl+C, or until the queue is empty. With `--json`, one
- *  line for each result. */
+/** `skein dispatch work`: runs queued dispatches until Ctrl+C, or until the queue is empty. With `--json`,
+ *  prints one line for each result. */
 export const workCommand: CommandHandler = async (args, context) => {
   const workers = workersOf(textOption(args, 'workers'))
   const projects = textOptions(args, 'project')
@@ -69,8 +69,8 @@ function note({ err, json, quiet }: CommandContext, text: string): void {
   if (!quiet && !json) err.line(err.style.faint(text))
 }
 
-/** The first Ctrl+C claims nothing more and finishes what runs, the second one gives it back. SIGTERM gives it
- *  back at once. */
+/** The first Ctrl+C claims nothing more and finishes what runs, the second one gives it back. SIGTERM gives
+ *  it back at once. */
 function stopOnPresses(worker: DispatchWorker, context: CommandContext, running: () => number): Disposable {
   let presses = 0
   const giveBack = () => void worker.stop()

@@ -4,14 +4,14 @@ import { conversationId } from '../../core/ids.ts'
 import type { DispatchRecord, TaskRecord } from '../../core/task-record.ts'
 import * as f from './fields.ts'
 import { each, type FieldTable, orNull, pickFields } from './fields.ts'
-import { checkWords } from './task.ts'
+import { checkTaskText } from './task.ts'
 
 const ms = f.numberFrom(0, latestTime)
 
 const dispatch = f.plainObject(
   'must be an object',
   pickFields<DispatchRecord>({
-    words: orNull(checkWords),
+    words: orNull(checkTaskText),
     status: f.wordFrom('waiting', 'queued', 'done', 'failed', 'cancelled'),
     attempts: f.checkInt32,
     deaths: f.checkInt32,
@@ -29,10 +29,10 @@ const dispatch = f.plainObject(
 /** The fields of a task in a record. */
 export const taskRecordFields: FieldTable<Omit<TaskRecord, 'kind'>> = {
   id: checkName,
-  description: checkWords,
+  description: checkTaskText,
   metadata: f.jsonObject(65_536),
   dispatches: f.listOf<DispatchRecord>(dispatch),
-  ...each(orNull, { project: checkName, context: checkWords, parent: checkName, conversationId }),
+  ...each(orNull, { project: checkName, context: checkTaskText, parent: checkName, conversationId }),
   createdAt: ms,
   updatedAt: ms,
 }

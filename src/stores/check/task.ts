@@ -35,7 +35,7 @@ export function checkTaskId(id: string): string {
 }
 
 /** A text that is not blank. */
-export function checkWords(value: unknown, field: string): string {
+export function checkTaskText(value: unknown, field: string): string {
   const text = checkText(value, field, mostWords)
   if (text.trim() === '') throw new InvalidError(field, 'must not be empty')
   return text
@@ -44,8 +44,8 @@ export function checkWords(value: unknown, field: string): string {
 export const checkNewTask = fields<NewTask>({
   id: optional(checkName),
   project: maybe(checkName),
-  description: checkWords,
-  context: maybe(checkWords),
+  description: checkTaskText,
+  context: maybe(checkTaskText),
   parent: maybe(checkName),
   metadata: optional(jsonObject(65_536)),
 })
@@ -57,7 +57,7 @@ export function checkDispatchNumber(n: number): number {
 }
 
 export const checkDispatchOptions = fields<DispatchOptions>(
-  each(optional, { words: checkWords, n: checkNumber, onBusy: wordFrom('wait', 'refuse') }),
+  each(optional, { words: checkTaskText, n: checkNumber, onBusy: wordFrom('wait', 'refuse') }),
 )
 
 export const checkClaimRequest = fields<ClaimRequest>({ holder: checkHolder, worker: checkName })

@@ -1,9 +1,12 @@
 import { checkName } from '../../core/check.ts'
+import { ReadOnlyError } from '../../core/errors.ts'
 import { conversationId } from '../../core/ids.ts'
 import type { TaskKeeper } from '../../core/task.ts'
+import type { TaskRecord } from '../../core/task-record.ts'
 import { checkPage } from '../check/input.ts'
 import * as checked from '../check/task.ts'
 import type { Engine } from '../engine/engine.ts'
+import { readTaskRecord, taskIds } from '../programs/records/tasks.ts'
 import * as claims from '../programs/tasks/claim.ts'
 import * as manage from '../programs/tasks/manage.ts'
 import { dispatchTask, getDispatch, submitTask } from '../programs/tasks/submit.ts'
@@ -61,5 +64,28 @@ export function keepTasks({ query, read, write, source }: Engine): TaskKeeper {
     countTasks: async () => query(manage.countTasks),
     deleteTask: async id => write(() => manage.deleteTask(checked.checkTaskId(id), now())),
     deleteProject: async project => write(() => manage.deleteProject(checkName(project, 'project'), now())),
+  }
+}
+
+/** Tasks that are listed at once. */
+const tasksPerPage = 200
+
+/** All tasks, one at a time. Those that are deleted meanwhile are left out. A file that could not be migrated
+ *  has none. */
+export async function* readTaskRecords(engine: Engine): AsyncGenerator<TaskRecord> {
+  for (let after = ''; ; ) {
+    let ids: readonly string[]
+    try {
+      ids = await engine.query(() => taskIds(after, tasksPerPage))
+    } catch (error) {
+      if (error instanceof ReadOnlyError) return
+      throw error
+    }
+    for (const id of ids) {
+      const record = await engine.read(() => readTaskRecord(id))
+      if (record) yield record
+    }
+    if (ids.length < tasksPerPage) return
+    after = ids.at(-1)!
   }
 }

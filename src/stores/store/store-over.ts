@@ -30,7 +30,7 @@ import * as tokens from '../programs/tokens.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
 import { indexAll } from './index-search.ts'
-import { keepTasks } from './keep-tasks.ts'
+import { keepTasks, readTaskRecords } from './keep-tasks.ts'
 import { listInPieces } from './list-messages.ts'
 import { purgeOne, sweepAll } from './maintain.ts'
 import { searchStore } from './search-store.ts'
@@ -222,10 +222,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       const { readRecords } = await import('./read-records.ts')
       yield* readRecords(engine, conversationId(id))
     },
-    readTaskRecords: async function* () {
-      const { readTaskRecords } = await import('./read-task-records.ts')
-      yield* readTaskRecords(engine)
-    },
+    readTaskRecords: () => readTaskRecords(engine),
     writeRecords: async records => {
       const { checkRecords, writeRecords } = await import('../programs/records/write-records.ts')
       const given = checkRecords(records)

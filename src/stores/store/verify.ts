@@ -12,8 +12,7 @@ import {
   checkConversation,
 } from '../programs/verify/conversation.ts'
 import { createFindingList, type FindingList, guarded, isDamage } from '../programs/verify/findings.ts'
-import { checkOrphans, checkPrompts } from '../programs/verify/store-wide.ts'
-import { checkTasks } from '../programs/verify/tasks.ts'
+import { checkOrphans, checkPrompts, checkTasks } from '../programs/verify/store-wide.ts'
 
 /** Conversations per page. */
 const pageSize = 200
