@@ -6,6 +6,7 @@ import { bytesSuite } from './rows/bytes.ts'
 import { callersSuite } from './rows/callers.ts'
 import { cliSuite } from './rows/cli.ts'
 import { contextSuite } from './rows/context.ts'
+import { dispatchSuite } from './rows/dispatch.ts'
 import { fitSuite } from './rows/fit.ts'
 import { forkSuite } from './rows/fork.ts'
 import { growthSuite } from './rows/growth.ts'
@@ -35,6 +36,7 @@ export const suites: readonly Suite[] = [
   writersSuite,
   postgresSuite,
   callersSuite,
+  dispatchSuite,
   peersSuite,
   growthSuite,
   partsSuite,
