@@ -15,6 +15,7 @@ import { postgresEngine } from './engine.ts'
 import { migrateDatabase, newestVersion, schemaVersion } from './migrate.ts'
 import type { PostgresPool } from './pool.ts'
 import { withQuickAppend } from './quick-append.ts'
+import { withQuickClaim } from './quick-claim.ts'
 
 export type { PostgresClient, PostgresPool } from './pool.ts'
 
@@ -23,7 +24,7 @@ export type { PostgresClient, PostgresPool } from './pool.ts'
 // - `queries/`: the SQL of every statement
 // - `engine.ts`: runs programs in transactions and retries lost races
 // - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
-// - `quick-append.ts`: the ordinary append in one statement
+// - `quick-append.ts`, `quick-claim.ts`: the ordinary append, claim and finish in one statement each
 // - `compact.ts`: rewrites the tables, so that nothing deleted remains in them
 // - `errors.ts`: errors of pg as ours
 
@@ -146,10 +147,8 @@ function over(
   close: () => Promise<void>,
 ): Store {
   const engine = withIndexing(postgresEngine(pool, { tenant, source, close }), indexing)
-  return withQuickAppend(
-    storeOver(engine, () => schemaVersion(pool)),
-    engine,
-  )
+  const store = storeOver(engine, () => schemaVersion(pool))
+  return withQuickClaim(withQuickAppend(store, engine), engine)
 }
 
 function tenantOf({ tenant = 'default' }: PostgresOptions): string {

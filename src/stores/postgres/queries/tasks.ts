@@ -1,13 +1,13 @@
 import type { Queries } from '../../engine/statements.ts'
 
-const taskColumns = `
+export const taskColumns = `
   t.id, t.project, t.description, t.context, t.parent, t.metadata, t.status, t.current, t.dispatches,
   t.conversation_id, t.created_at, t.updated_at`
 
 /** The state of the queued or running dispatch is in the row of its task. */
 const active = (column: string) => `CASE d.status WHEN 'active' THEN t.${column} ELSE d.${column} END`
 
-const dispatchColumns = `
+export const dispatchColumns = `
   d.task, d.n, d.words, ${active('status')} AS dispatch_status, ${active('attempts')} AS attempts,
   ${active('deaths')} AS deaths, t.holder, ${active('worker')} AS worker, t.lease_until,
   CASE d.status WHEN 'active' THEN t.cancel_requested ELSE 0 END AS cancel_requested,
