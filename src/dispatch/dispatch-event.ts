@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../agent/run/events.ts'
+import type { SweepReceipt } from '../core/removal.ts'
 import type { Dispatch, Task } from '../core/task.ts'
 import type { DispatchResult } from './dispatch-result.ts'
 
@@ -57,6 +58,12 @@ export type DispatchEvent =
       readonly type: 'reclaimed'
       /** The dispatch as it is now: queued, failed or cancelled. */
       readonly dispatch: Dispatch
+    }
+  | {
+      /** Expired conversations were moved to the trash, and old ones purged. */
+      readonly type: 'swept'
+      /** What was moved and purged. */
+      readonly receipt: SweepReceipt
     }
   | {
       /** An operation of the store failed. It is tried again. */

@@ -34,27 +34,35 @@ export async function keepClaim(
 }
 
 /** Errors of a store that may pass. */
-export function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): boolean {
   return (
     error instanceof SkeinError && ['unavailable', 'outcome_unknown', 'storage_full'].includes(error.code)
   )
 }
 
-/** Repeats an operation of the store while it cannot be reached, up to `withinMs`. */
+/** How long an operation is repeated. */
+export interface PersistOptions {
+  readonly withinMs: number
+  /** Called for each failure that is followed by another attempt. */
+  readonly trouble: (error: unknown) => void
+  /** Ends the attempts with the last error. */
+  readonly signal?: AbortSignal
+}
+
+/** Repeats an operation of the store while it cannot be reached. */
 export async function persist<T>(
   work: () => Promise<T>,
   source: DispatchSource,
-  withinMs: number,
-  trouble: (error: unknown) => void,
+  { withinMs, trouble, signal }: PersistOptions,
 ): Promise<T> {
   const start = source.elapsed()
   for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 2_000)) {
     try {
       return await work()
     } catch (error) {
-      if (!isPassing(error) || source.elapsed() - start >= withinMs) throw error
+      if (!isPassing(error) || signal?.aborted || source.elapsed() - start >= withinMs) throw error
       trouble(error)
     }
-    await wait(pauseMs, source)
+    await wait(pauseMs, source, signal)
   }
 }

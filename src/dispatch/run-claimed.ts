@@ -89,7 +89,8 @@ export async function runClaimed(
     if (abortion === 'lost') throw new ExpiredError('the claim was lost')
     const isAborted = outcome.reply === null ? outcome.error !== null : outcome.reply.status === 'interrupted'
     if (abortion === 'stopping' && isAborted) {
-      await persist(() => tasks.releaseDispatch(claim), source, state.retryMs, trouble('give the task back'))
+      const release = () => tasks.releaseDispatch(claim)
+      await persist(release, source, { withinMs: state.retryMs, trouble: trouble('give the task back') })
       report({ type: 'released', task, n: claim.n })
       return null
     }
@@ -97,7 +98,10 @@ export async function runClaimed(
     const result = resultOf(state, claimed, outcome, failure, options.worker)
     const end = endOf(abortion === 'cancelled' && isAborted ? 'cancelled' : null, result, failure)
     const finish = () => tasks.finishDispatch(claim, end)
-    const ended = await persist(finish, source, state.retryMs, trouble('store the result'))
+    const ended = await persist(finish, source, {
+      withinMs: state.retryMs,
+      trouble: trouble('store the result'),
+    })
     await traceEnd(state, outcome, ended, trouble('trace the dispatch'))
     report({ type: 'ended', task, dispatch: ended, result, ranMs: source.elapsed() - start, firstWordMs })
     return { dispatch: ended, result }
@@ -131,8 +135,15 @@ async function runTurn(
 ): Promise<TurnOutcome> {
   const { task, dispatch } = claimed
   const { id: agentId = 'agent', ...made } = await state.agentFor(task, dispatch)
+  const { source, retryMs } = state
+  const { signal, report } = options
+  const trouble = (error: unknown) => report({ type: 'trouble', what: 'run the dispatch', error })
   const isStored = state.storesConversations(task.project)
-  const place = isStored ? await openConversation(state, claimed, { ...made, id: agentId }, options) : null
+  const place = isStored
+    ? await persist(() => openConversation(state, claimed, { ...made, id: agentId }, options), source, {
+        ...{ withinMs: retryMs, trouble, signal },
+      }).catch(rethrowUncreated)
+    : null
   const agent = createAgent({ ...made, ...(place ? { store: state.store } : {}) })
   const base = { place, agentId, close: () => agent.close({ withinMs: state.saveWithinMs }) }
   let usage: Usage = {}
@@ -142,8 +153,12 @@ async function runTurn(
   }
   try {
     const words = wordsOfDispatch(task, dispatch)
-    const key = place ? await turnKey(state, place, dispatch) : `dispatch:${dispatch.n}`
-    const reply = await answer(agent, place?.branch ?? task.id, words, key, { ...options, onEvent, state })
+    // While the store cannot be reached, the turn is tried again: its key makes it the same one.
+    const send = async () => {
+      const key = place ? await turnKey(state, place, dispatch) : `dispatch:${dispatch.n}`
+      return answer(agent, place?.branch ?? task.id, words, key, { ...options, onEvent, state })
+    }
+    const reply = await persist(send, source, { withinMs: retryMs, trouble, signal })
     const error = reply.stop === 'steps' ? `the agent reached its limit of ${reply.steps} steps` : null
     return { ...base, reply, usage: reply.usage, error }
   } catch (error) {
@@ -202,22 +217,20 @@ async function openConversation(
   { worker }: RunOptions,
 ): Promise<BranchInConversation> {
   const { store, tasks, source } = state
-  try {
-    const metadata = { agent_id: id, provider_id: model.id }
-    const place = await taskConversation(store, task, dispatch, {
-      metadata,
-      expiry: state.expiry,
-      now: source.now(),
-    })
-    const { id: conversation } = place.conversation
-    if (dispatch.conversationId !== conversation) await tasks.linkDispatch(claim, conversation)
-    const data = { task: task.id, n: dispatch.n, attempt: claim.attempt, worker }
-    await store.addEvents(conversation, [{ type: 'dispatch_started', data }])
-    return place
-  } catch (error) {
-    if (error instanceof ExpiredError) throw error
-    throw new Error(`failed to create conversation session: ${errorText(error)}`, { cause: error })
-  }
+  const metadata = { agent_id: id, provider_id: model.id }
+  const facts = { metadata, expiry: state.expiry, now: source.now() }
+  const place = await taskConversation(store, task, dispatch, facts)
+  const { id: conversation } = place.conversation
+  if (dispatch.conversationId !== conversation) await tasks.linkDispatch(claim, conversation)
+  const data = { task: task.id, n: dispatch.n, attempt: claim.attempt, worker }
+  await store.addEvents(conversation, [{ type: 'dispatch_started', data }])
+  return place
+}
+
+/** Reports a conversation that cannot be created, in the words of the origin document. */
+function rethrowUncreated(error: unknown): never {
+  if (error instanceof ExpiredError) throw error
+  throw new Error(`failed to create conversation session: ${errorText(error)}`, { cause: error })
 }
 
 /** The key of the dispatch's turn. A turn that stopped early cannot continue if the conversation has

@@ -1,4 +1,5 @@
 import { BusyError } from '../core/errors.ts'
+import type { Maintainer } from '../core/ports.ts'
 import type { ClaimFilter } from '../core/task.ts'
 import type { DispatchEvent } from './dispatch-event.ts'
 import { type DispatchSource, systemDispatchSource, wait } from './dispatch-source.ts'
@@ -18,6 +19,9 @@ export interface WorkerOptions extends DispatcherOptions, ClaimFilter {
   readonly reclaimMs?: number
   /** Ends when no dispatch is queued. Default: false. */
   readonly untilIdle?: boolean
+  /** Moves expired conversations of tasks to the trash, at the start and then at this interval. Default: the
+   *  worker does not. */
+  readonly cleanUp?: { readonly store: Pick<Maintainer, 'sweep'>; readonly everyMs: number }
 }
 
 /** Takes dispatches from the queue and runs them. */
@@ -62,7 +66,7 @@ export function createWorker(
   let busy = 0
 
   const slots = Array.from({ length: workers }, (_, i) => takeWork(workers === 1 ? name : `${name}-${i + 1}`))
-  const watching = watchOthers()
+  const watching = Promise.all([watchOthers(), sweepNow()])
   const ended = Promise.all(slots).then(async () => {
     idle.abort()
     await watching
@@ -119,6 +123,16 @@ export function createWorker(
       for (const dispatch of (await attempt('look for dead workers', reclaim)) ?? [])
         onEvent({ type: 'reclaimed', dispatch })
       await wait(reclaimMs, source, idle.signal)
+    }
+  }
+
+  /** Expired conversations are cleaned up while the worker lives. */
+  async function sweepNow(): Promise<void> {
+    const { cleanUp } = options
+    while (cleanUp && !idle.signal.aborted) {
+      const receipt = await attempt('clean up', () => cleanUp.store.sweep())
+      if (receipt) onEvent({ type: 'swept', receipt })
+      await wait(cleanUp.everyMs, source, idle.signal)
     }
   }
 

@@ -65,7 +65,7 @@ describe('a dispatcher', () => {
     ])
   })
 
-  it('creates the conversation with project, task, prompt, metadata and expiry (S2-19, S2-20)', async () => {
+  it('creates the conversation with project, task, prompt, metadata and expiry (S2-19, S2-20, S2-22)', async () => {
     const dispatcher = await dispatcherOf()
     const { id } = await store.submitTask({ id: 'bead-7', project: 'web', description: 'Find it' })
     const result = await dispatcher.run(id)
@@ -91,7 +91,7 @@ describe('a dispatcher', () => {
     expect((await saidIn('b'))[0]).toBe('user: Fix the leak\n\nContext:\nIt began on Monday.\nIn prod.')
   })
 
-  it('returns and stores a result with all fields, and counts tokens (S2-27, S2-29)', async () => {
+  it('returns and stores a result with all fields, and counts tokens (S2-12, S2-27, S2-29)', async () => {
     const model = scripted({ script: ['Found it.'] })
     const dispatcher = await dispatcherOf({ agentFor: () => ({ id: 'a1', model }) })
     const { id } = await store.submitTask({ description: 'Find it' })

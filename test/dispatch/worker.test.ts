@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { tool } from '../../src/agent/index.ts'
 import { UnavailableError } from '../../src/core/errors.ts'
@@ -45,7 +45,7 @@ function gate() {
 const other = { host: 'elsewhere', boot: 'b', pid: 1, startedAt: 1 }
 
 describe('a worker', () => {
-  it('runs all queued dispatches, several at a time, and names itself in the results', async () => {
+  it('runs all queued dispatches, several at a time, and names itself in the results (S2-21)', async () => {
     for (let i = 0; i < 12; i++) await store.submitTask({ id: `t${i}`, description: 'd' })
     const { events, worker } = start({ workers: 4, untilIdle: true, name: 'w' })
     await worker.ended
@@ -127,6 +127,18 @@ describe('a worker', () => {
     await worker.ended
     expect((await store.getTask('t')).status).toBe('done')
     expect(events.filter(({ type }) => type === 'trouble').length).toBeGreaterThanOrEqual(20)
+  })
+
+  it('moves expired conversations of tasks to the trash, again and again (S2-32, S2-47, S2-58, S2-61)', async () => {
+    const expired = { task: 'old', expiresAt: new Date(1_000) }
+    const [one, two] = [await store.create(expired), await store.create({ ...expired, task: 'older' })]
+    const lasting = await store.create({ task: 'new', ttlMs: 86_400_000 })
+    const { worker, events } = start({ cleanUp: { store, everyMs: 10 } })
+    await vi.waitFor(() => expect(events.filter(({ type }) => type === 'swept').length).toBeGreaterThan(2))
+    await worker.stop()
+    const trashed = events.flatMap(event => (event.type === 'swept' ? event.receipt.trashed : []))
+    expect(trashed.toSorted()).toEqual([one.conversation.id, two.conversation.id].toSorted())
+    expect((await store.getConversation(lasting.conversation.id)).trashedAt).toBe(null)
   })
 
   it('does not finish a dispatch that another worker has taken', async () => {

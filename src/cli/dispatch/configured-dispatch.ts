@@ -1,6 +1,7 @@
 import type { Task } from '../../core/task.ts'
 import type { DispatcherOptions } from '../../dispatch/dispatcher-options.ts'
 import { submitTaskTool } from '../../dispatch/submit-task-tool.ts'
+import type { WorkerOptions } from '../../dispatch/worker.ts'
 import { type Args, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { demoNote } from '../model/choose-model.ts'
@@ -13,6 +14,8 @@ import { durationOf } from './ls.ts'
 /** The options of a dispatcher by the flags and the configuration, and a function that stops the tools. */
 export interface ConfiguredDispatch {
   readonly options: DispatcherOptions
+  /** How a worker cleans up. */
+  readonly cleanUp: NonNullable<WorkerOptions['cleanUp']>
   close(): Promise<void>
 }
 
@@ -43,6 +46,7 @@ export async function configuredDispatch(args: Args, context: CommandContext): P
       storesConversations: project => project === null || (config.projects[project]?.conversations ?? true),
       ...(timeout === undefined ? {} : { timeoutMs: durationOf('timeout', timeout) }),
     },
+    cleanUp: { store, everyMs: config.conversation.cleanupIntervalMs },
     close: () => opened.close(),
   }
 }

@@ -1,6 +1,7 @@
 import { errorText } from '../../core/error-text.ts'
 import type { DispatchEvent } from '../../dispatch/dispatch-event.ts'
 import { cut } from '../output/cut.ts'
+import { plural } from '../output/number.ts'
 import type { Output } from '../output/output.ts'
 import { formatDuration } from '../output/time.ts'
 
@@ -30,6 +31,12 @@ function textOf(event: DispatchEvent): string | null {
     case 'reclaimed': {
       const { task, n, status } = event.dispatch
       return `${task} #${n} ${status} again: its worker died`
+    }
+    case 'swept': {
+      const { trashed } = event.receipt
+      return trashed.length === 0
+        ? null
+        : `${plural(trashed.length, 'expired conversation')} moved to the trash`
     }
     case 'trouble':
       return `could not ${event.what}: ${errorText(event.error)}`

@@ -14,13 +14,14 @@ import { eventLine } from './event-line.ts'
 export const workCommand: CommandHandler = async (args, context) => {
   const workers = workersOf(textOption(args, 'workers'))
   const projects = textOptions(args, 'project')
-  const { options, close } = await configuredDispatch(args, context)
+  const { options, cleanUp, close } = await configuredDispatch(args, context)
   let failed = 0
   let running = 0
   const worker = createWorker({
     ...options,
     ...(projects.length === 0 ? {} : { projects }),
     workers,
+    cleanUp,
     name: textOption(args, 'name') ?? `${hostname()}-${process.pid}`,
     untilIdle: hasOption(args, 'until-idle'),
     onEvent: event => {
