@@ -6,10 +6,12 @@ import { bytesSuite } from './rows/bytes.ts'
 import { callersSuite } from './rows/callers.ts'
 import { cliSuite } from './rows/cli.ts'
 import { contextSuite } from './rows/context.ts'
+import { copySuite } from './rows/copy.ts'
 import { dispatchSuite } from './rows/dispatch.ts'
 import { fitSuite } from './rows/fit.ts'
 import { forkSuite } from './rows/fork.ts'
 import { growthSuite } from './rows/growth.ts'
+import { httpSuite } from './rows/http.ts'
 import { listSuite } from './rows/list.ts'
 import { loadSuite } from './rows/load.ts'
 import { parallelSuite } from './rows/parallel.ts'
@@ -37,6 +39,8 @@ export const suites: readonly Suite[] = [
   postgresSuite,
   callersSuite,
   dispatchSuite,
+  copySuite,
+  httpSuite,
   peersSuite,
   growthSuite,
   partsSuite,

@@ -3,7 +3,9 @@ import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { describeApi } from './docs/api.ts'
 import { describeCli } from './docs/cli.ts'
+import { describeConfig } from './docs/config.ts'
 import { type Growth, growthPicture } from './docs/growth-picture.ts'
+import { describeHttp } from './docs/http.ts'
 import { describeJson } from './docs/json.ts'
 import { describePostgres } from './docs/postgres-schema.ts'
 import { describeRequirements } from './docs/requirements.ts'
@@ -29,6 +31,8 @@ ${await describePostgres()}`
 const documents = {
   'docs/schema.md': schema,
   'docs/cli.md': describeCli(),
+  'docs/config.md': describeConfig(),
+  'docs/http.md': describeHttp(),
   'docs/json.md': describeJson(),
   'docs/requirements.md': describeRequirements(),
   'docs/performance.svg': growthPicture(JSON.parse(read('bench/growth.json')!) as Growth),

@@ -28,12 +28,9 @@ export type {
   ConversationLinks,
   ConversationPatch,
   NewConversation,
-  ParentLink,
   PromptPolicy,
   PromptRecord,
-  ToolResultPolicy,
 } from './core/conversation.ts'
-export { copyAsNewConversation, type PathCopier } from './core/copy-as-new.ts'
 export type { ErrorCode, IdCandidate } from './core/errors.ts'
 export {
   AmbiguousIdError,
@@ -74,11 +71,10 @@ export type {
   SearchHit,
   SearchOptions,
   SearchPage,
-  SkippedRow,
   Snippet,
   TextHit,
 } from './core/listing.ts'
-export type { BlobRef, Erasure, Message, NewMessage, Role, RoleInput } from './core/message.ts'
+export type { BlobRef, Message, NewMessage, Role, RoleInput } from './core/message.ts'
 export { contentOf, textOf } from './core/message.ts'
 export { collectPages, itemsOf } from './core/pages.ts'
 export { pathOf } from './core/path.ts'
@@ -93,11 +89,9 @@ export type {
   MessageReader,
   ReadOptions,
   Resolved,
-  SaveItem,
   Store,
-  Tail,
-  TailBudget,
 } from './core/ports.ts'
-export type { Turn, TurnStatus, TurnStep, Usage } from './core/turn.ts'
+export type { Tail, TailBudget } from './core/tail.ts'
+export type { Turn, TurnStatus } from './core/turn.ts'
 export type { OpenOptions } from './stores/open.ts'
 export { openStore } from './stores/open.ts'

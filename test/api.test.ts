@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import * as acp from '../src/acp/index.ts'
 import * as aiSdk from '../src/adapters/ai-sdk/index.ts'
 import * as agent from '../src/agent/index.ts'
+import * as client from '../src/client/index.ts'
 import * as context from '../src/context/index.ts'
 import * as maintenance from '../src/core/maintenance.ts'
 import * as tree from '../src/core/tree.ts'
@@ -9,6 +10,7 @@ import * as formats from '../src/formats/index.ts'
 import * as skein from '../src/index.ts'
 import * as models from '../src/models/index.ts'
 import * as recorder from '../src/recorder/index.ts'
+import * as server from '../src/server/index.ts'
 import * as postgres from '../src/stores/postgres/index.ts'
 import * as sqlite from '../src/stores/sqlite/index.ts'
 import * as testing from '../src/testing/index.ts'
@@ -39,7 +41,6 @@ it('skein exports these names', () => {
     'collectPages',
     'contentOf',
     'conversationId',
-    'copyAsNewConversation',
     'isKnown',
     'itemsOf',
     'messageId',
@@ -48,6 +49,14 @@ it('skein exports these names', () => {
     'pathOf',
     'textOf',
   ])
+})
+
+it('skein/client exports these names', () => {
+  expect(Object.keys(client).sort()).toEqual(['ServiceError', 'createClient'])
+})
+
+it('skein/server exports these names', () => {
+  expect(Object.keys(server).sort()).toEqual(['createService', 'defaultPort', 'listen'])
 })
 
 it('skein/formats exports these names', () => {
@@ -66,7 +75,7 @@ it('skein/tree exports these names', () => {
 })
 
 it('skein/maintenance exports these names', () => {
-  expect(Object.keys(maintenance)).toEqual(['countDependents'])
+  expect(Object.keys(maintenance).sort()).toEqual(['copyAsNewConversation', 'countDependents'])
 })
 
 it('skein/sqlite exports these names', () => {

@@ -63,7 +63,7 @@ describe('the repository keeps its rules', () => {
   it('uses no PostgreSQL in the tests of core, context, config, models, formats and system', () => {
     expect(quickTests(everything)).toEqual([])
   })
-  it('does no I/O in core, context and formats', () => expect(purity(product)).toEqual([]))
+  it('does no I/O in core, api, context and formats', () => expect(purity(product)).toEqual([]))
   it('has only the folders of the layout (S0-39, S3-67)', () => expect(layout(product)).toEqual([]))
   it('uses the word "session" only for the sessions of other programs', () =>
     expect(foreignWord(everything)).toEqual([]))
@@ -102,6 +102,10 @@ describe('the arrows between folders', () => {
     ['src/recorder/a.ts', '../models/b.ts', 'recorder does not know models'],
     ['src/recorder/a.ts', '../context/b.ts', 'recorder does not know context'],
     ['src/formats/native/a.ts', '../../system/b.ts', 'formats does not know system'],
+    ['src/api/a.ts', '../system/b.ts', 'api does not know system'],
+    ['src/api/schema/a.ts', '../../context/b.ts', 'api does not know context'],
+    ['src/client/a.ts', '../server/b.ts', 'client does not know server'],
+    ['src/client/a.ts', '../system/b.ts', 'client does not know system'],
     ['src/acp/wire/a.ts', '../../agent/b.ts', 'acp/wire does not know agent'],
     ['src/acp/a.ts', '../adapters/ai-sdk/b.ts', 'acp does not know adapters'],
     ['src/cli/a.ts', '../stores/programs/sweep.ts', 'cli uses a store through its port'],
@@ -282,6 +286,8 @@ describe('core without I/O', () => {
     expect(faults(purity, 'src/context/a.ts', 'console.log(1)')).toEqual(['uses console'])
     expect(faults(purity, 'src/formats/a.ts', `import 'node:fs'`)).toEqual(['imports node:fs'])
     expect(faults(purity, 'src/context/a.ts', `import { encode } from 'gpt-tokenizer'`)).toEqual([])
+    expect(faults(purity, 'src/api/a.ts', `import { z } from 'zod'`)).toEqual(['imports the package zod'])
+    expect(faults(purity, 'src/api/schema/a.ts', `import { z } from 'zod'`)).toEqual([])
   })
   it('does not hold for the other folders', () => {
     expect(faults(purity, 'src/cli/a.ts', `import 'node:fs'\nconsole.log(Date.now())`)).toEqual([])

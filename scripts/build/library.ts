@@ -16,6 +16,7 @@ const groups = [
   { name: 'open', test: /[\\/]src[\\/]stores[\\/]open\.ts$/ },
   { name: 'context', test: /[\\/]src[\\/]context[\\/]/ },
   { name: 'recorder', test: /[\\/]src[\\/]recorder[\\/]/ },
+  { name: 'agent', test: /[\\/]src[\\/]agent[\\/](?!index)/ },
   { name: 'stores', test: /[\\/]src[\\/]stores[\\/](engine|check|programs)[\\/]/ },
   { name: 'sqlite', test: /[\\/]src[\\/]stores[\\/]sqlite[\\/](?!index|engine)|better-sqlite3/ },
 ].map((group, i, { length }) => ({ ...group, priority: length - i, tags: ['$initial' as const] }))

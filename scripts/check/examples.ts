@@ -21,6 +21,8 @@ const shows: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   '08-ai-sdk.ts': [/tool_result 18 °C and sunny in Lisbon\nassistant {3}No, leave it at home\./],
   '09-any-agent.ts': [/^memory: (injected|resumed|loaded|completed)$/m, /^agent: .*Ada/m],
+  '10-client.ts': [/Ada\.\nturn: complete\nfork: true\nlisted: From a client\nerror: 404 not_found\n/],
+  '11-service.ts': [/^own: My application\nevents: ended\nwithout a token: 401$/m],
 }
 
 /** Every example runs to its end, each in an empty folder with an empty home, and a second time on the files

@@ -44,7 +44,7 @@ export async function callModel(path: readonly Message[], call: ModelCall): Prom
     } catch (error) {
       if (!(error instanceof ContextLengthError)) throw error
       calibration.current = afterRefusal(calibration.current, error)
-      if (attempt === attempts - 1) throw stillTooLong(call.model, error)
+      if (attempt === shrinkSteps({ limit: 1 }).length - 1) throw stillTooLong(call.model, error)
       const pinned = tokens.total - tokens.notice - tokens.messages
       refused = { error, total: refused?.total ?? tokens.total, pinned }
     }
@@ -58,8 +58,6 @@ interface RefusedContext {
   readonly total: number
   readonly pinned: number
 }
-
-const attempts = shrinkSteps({ limit: 1 }).length
 
 /** The window of an attempt. After a refusal it is smaller than the refused context, not only smaller than
  *  the window before. Computed for each attempt, because a refusal may have shown the real size of the

@@ -15,6 +15,7 @@
 // May import core, system, context and recorder. It receives a store and a model, and opens neither.
 
 export type { Calibration } from '../context/fit/calibrate.ts'
+export type { ParentLink } from '../core/conversation.ts'
 export type { Agent } from './agent.ts'
 export { createAgent } from './agent.ts'
 export type { Target } from './history/history.ts'

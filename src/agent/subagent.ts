@@ -20,7 +20,10 @@ export interface SubagentOptions extends Omit<AgentOptions, 'history' | 'recall'
 }
 
 const input = {
-  task: textField({ min: 1, about: 'What is to be done, with all that has to be known for it' }),
+  task: /* @__PURE__ */ textField({
+    min: 1,
+    about: 'What is to be done, with all that has to be known for it',
+  }),
 }
 
 /** A tool that gives a task to another agent. With a store, each run is a conversation of its own: of kind

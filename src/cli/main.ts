@@ -9,6 +9,7 @@
 //   so a static import here is loaded by all of them
 // May import every folder, and a store only through its port.
 
+import { withExpiry } from '../config/expiry.ts'
 import type { Store } from '../core/ports.ts'
 import { version } from '../system/version.ts'
 import { hasOption, textOption } from './command-line/command.ts'
@@ -20,6 +21,7 @@ import {
   reportError,
 } from './command-line/error-report.ts'
 import { exitCode } from './command-line/exit-code.ts'
+import { exitSoon } from './command-line/exit-soon.ts'
 import { checkFields, fieldNames } from './command-line/json-fields.ts'
 import { parseArgs } from './command-line/parse-args.ts'
 import { UsageError } from './command-line/usage-error.ts'
@@ -78,7 +80,16 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
   let opening: Promise<Store> | undefined
   const stop = makeStop()
   const end = () => stop.now()
-  process.once('SIGTERM', end)
+  const terminate = () => {
+    end()
+    // An answer is stored first.
+    if (command.group !== 'Talk') exitSoon()
+  }
+  // Only for commands that use the signal. Without a handler the process ends at once, also while it is
+  // blocked by a full pipe, where no handler could run.
+  const watch = () =>
+    void (process.listeners('SIGTERM').includes(terminate) || process.once('SIGTERM', terminate))
+  if (command.group === 'Talk') watch()
   const cwd = workingDirectory()
   const err = openOutput(2, process.env, outputOptions)
   const context: CommandContext = {
@@ -95,6 +106,7 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     json: hasOption(args, 'json'),
     quiet: hasOption(args, 'quiet'),
     get signal() {
+      watch()
       return stop.signal
     },
     location() {
@@ -102,7 +114,12 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
       return found
     },
     store() {
-      opening ??= import('../stores/open.ts').then(({ openStore }) => openStore(context.location().target))
+      opening ??= import('../stores/open.ts').then(async ({ openStore }) =>
+        withExpiry(await openStore(context.location().target), async () => {
+          const { readConfig } = await import('../config/read-config.ts')
+          return readConfig(cwd, process.env)
+        }),
+      )
       return opening
     },
   }
@@ -118,7 +135,7 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     const hint = hintForStore(problem.hint, storeCommands, context)
     return printErrorReport({ ...problem, hint }, error, context.err, how)
   } finally {
-    process.removeListener('SIGTERM', end)
+    process.removeListener('SIGTERM', terminate)
     const store = await opening?.catch(() => undefined)
     await store?.close()
   }

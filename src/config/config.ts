@@ -1,5 +1,6 @@
 import type { ToolResultPolicy } from '../core/conversation.ts'
 import type { ModelOptions } from '../core/model.ts'
+import type { ServerSettings } from './server-settings.ts'
 import type { SubagentSettings, ToolSettings } from './tool-settings.ts'
 
 /** The source of a value. The last source with a value wins: defaults, the user's file, the project's file,
@@ -77,6 +78,8 @@ export interface Config {
   readonly agents: Readonly<Record<string, ProgramSettings>>
   /** What the command's own agent may use. */
   readonly tools: ToolSettings
+  /** The HTTP service. */
+  readonly server: ServerSettings
   /** Subagents by name. */
   readonly subagents: Readonly<Record<string, SubagentSettings>>
   /** The source of a value, by its path in the file (`conversation.max_tokens`, `models.fast`). A setting

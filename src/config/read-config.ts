@@ -7,9 +7,11 @@ import { dirname, join, relative, sep } from 'node:path'
 import { InvalidError } from '../core/errors.ts'
 import { homeFolder } from '../system/home-folder.ts'
 import { type Config, conversationDefaults, type ValueSource } from './config.ts'
+import { conversationSettings } from './conversation-settings.ts'
 import { configFolder, type Environment } from './folder.ts'
 import { defaultNote, type Findings, sectionOf } from './section.ts'
-import { conversationSettings, type Draft, defaultText, takeSections } from './sections.ts'
+import { type Draft, takeSections } from './sections.ts'
+import { serverDefaults } from './server-settings.ts'
 import { toolDefaults } from './tool-settings.ts'
 
 /** A configuration and its problems. A setting with a problem has its default. */
@@ -40,6 +42,7 @@ export async function inspectConfig(cwd: string, env: Environment): Promise<Insp
     mcp: {},
     agents: {},
     tools: toolDefaults,
+    server: serverDefaults,
     subagents: {},
   }
   const problems: InvalidError[] = []
@@ -74,13 +77,13 @@ function takeEnvironment(
     draft.model = model
     sources.model = { kind: 'environment', variable: 'SKEIN_MODEL' }
   }
-  for (const { field, name, reader } of conversationSettings) {
+  for (const { field, name, reader, standard } of conversationSettings) {
     const variable = `SKEIN_${name.toUpperCase()}`
     const given = env[variable]?.trim()
     if (!given) continue
     const value = reader(given)
     if (value instanceof Error) {
-      const problem = `${JSON.stringify(given)} ${value.message}${defaultNote(defaultText[field])}`
+      const problem = `${JSON.stringify(given)} ${value.message}${defaultNote(standard ?? undefined)}`
       problems.push(new InvalidError(variable, problem))
       continue
     }

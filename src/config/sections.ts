@@ -1,38 +1,123 @@
-import type { AddressSettings, Config, ConversationSettings, ProgramSettings } from './config.ts'
-import { readModelSettings, readOptions } from './model-settings.ts'
-import type { Section } from './section.ts'
-import { readSubagent, readTools } from './tool-settings.ts'
+import type { AddressSettings, Config, ProgramSettings } from './config.ts'
 import {
-  address,
-  duration,
-  oneOf,
-  onOrOff,
-  orOff,
-  positive,
-  type Reader,
-  text,
-  toolResultPolicy,
-} from './values.ts'
+  channelSection,
+  channelSettings,
+  conversationSection,
+  conversationSettings,
+  projectSection,
+  projectSettings,
+} from './conversation-settings.ts'
+import {
+  modelSection,
+  optionSection,
+  priceSection,
+  readModelSettings,
+  readOptions,
+} from './model-settings.ts'
+import type { Section } from './section.ts'
+import { readServer, serverSection } from './server-settings.ts'
+import {
+  onlyDeclared,
+  readSetting,
+  type SectionDeclaration,
+  structuredSetting,
+  valueSetting,
+} from './setting.ts'
+import { readSubagent, readTools, subagentSection, toolSection } from './tool-settings.ts'
+import { address, text } from './values.ts'
 
-/** One setting of the section `conversation`, under the name that the origin documents use. */
-export interface ConversationSetting<K extends keyof ConversationSettings = keyof ConversationSettings> {
-  readonly field: K
-  readonly name: string
-  readonly reader: Reader<ConversationSettings[K]>
+const fileSettings = {
+  model: valueSetting(
+    text,
+    'the built-in one',
+    'The model of new conversations: `provider/model`, or an alias. `SKEIN_MODEL` overrides it, and `-m` overrides both.',
+  ),
 }
 
-/** All settings of the section, in the order of the origin documents. */
-export const conversationSettings: readonly ConversationSetting[] = [
-  { field: 'sessionExpirationMs', name: 'session_expiration', reader: duration },
-  { field: 'expirationFrom', name: 'expiration_from', reader: oneOf('activity', 'creation') },
-  { field: 'cleanupIntervalMs', name: 'cleanup_interval', reader: duration },
-  { field: 'tokenStrategy', name: 'token_strategy', reader: oneOf('sliding_window', 'summarization') },
-  { field: 'maxTokens', name: 'max_tokens', reader: orOff(positive) },
-  { field: 'keepRecentMessages', name: 'keep_recent_messages', reader: positive },
-  { field: 'maxMessages', name: 'max_messages', reader: orOff(positive) },
-  { field: 'maxAgeMs', name: 'max_age', reader: orOff(duration) },
-  { field: 'loadLimit', name: 'load_limit', reader: orOff(positive) },
-  { field: 'toolResults', name: 'tool_results', reader: toolResultPolicy },
+/** The settings of the file itself. */
+const fileSection: SectionDeclaration = {
+  path: '',
+  about: '',
+  settings: fileSettings,
+  example: 'model: anthropic/claude-sonnet-5-5',
+}
+
+const programSettings = {
+  command: valueSetting(text, null, 'The program to start, without a shell.'),
+  args: structuredSetting('a list of texts', 'none', 'Its arguments.'),
+  env: structuredSetting('a mapping of names to texts', 'none', 'Environment variables for it.'),
+  cwd: valueSetting(text, 'the working directory', 'The folder that it is started in.'),
+}
+
+const addressSettings = {
+  url: valueSetting(address, null, 'The address of the server.'),
+  headers: structuredSetting(
+    'a mapping of names to texts',
+    'none',
+    'Headers of every request, such as `Authorization`.',
+  ),
+}
+
+/** The sections of MCP servers that are programs. */
+const mcpProgramSection: SectionDeclaration = {
+  path: 'mcp.<name>',
+  about:
+    'An MCP server whose tools the model may use: a program that is started and used over stdin and stdout. Of ' +
+    'the environment it gets the basic variables, such as `PATH` and `HOME`, and `env`. Servers are started only ' +
+    "from the user's own file: a project's file must not start programs.",
+  settings: programSettings,
+  example: `mcp:
+  files:
+    command: npx
+    args: [-y, '@modelcontextprotocol/server-filesystem', .]
+    env:
+      LOG_LEVEL: error
+    cwd: /home/ada/work`,
+}
+
+/** The sections of MCP servers at an address. */
+const mcpAddressSection: SectionDeclaration = {
+  path: 'mcp.<name>',
+  about: 'Or a server at an address, over HTTP. A member with `url` is one.',
+  settings: addressSettings,
+  example: `mcp:
+  search:
+    url: https://mcp.example.org/
+    headers:
+      Authorization: Bearer abc`,
+}
+
+/** The sections of agents. */
+const agentSection: SectionDeclaration = {
+  path: 'agents.<name>',
+  about:
+    'An agent of another program, which uses the Agent Client Protocol. No command reads this section yet: ' +
+    '`skein agent -- <command>` names the program itself.',
+  settings: programSettings,
+  example: `agents:
+  gemini:
+    command: gemini
+    args: [--experimental-acp]
+    env:
+      GEMINI_MODEL: gemini-3.5-flash
+    cwd: /home/ada/work`,
+}
+
+/** All sections of `skein.yaml`, in the order of `docs/config.md`. */
+export const sectionDeclarations: readonly SectionDeclaration[] = [
+  fileSection,
+  modelSection,
+  priceSection,
+  optionSection,
+  conversationSection,
+  channelSection,
+  projectSection,
+  mcpProgramSection,
+  mcpAddressSection,
+  agentSection,
+  toolSection,
+  subagentSection,
+  serverSection,
 ]
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -40,38 +125,40 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 /** The settings of the files so far: later files overwrite earlier ones, setting by setting. */
 export type Draft = Mutable<Omit<Config, 'sources' | 'files' | 'ignored'>>
 
-const sectionNames = [
-  ...['model', 'models', 'options', 'conversation', 'channels', 'projects', 'mcp', 'agents'],
-  ...['tools', 'subagents'],
+/** The names that the file itself may have: its settings and the first part of each section's path. */
+const fileNames = [
+  ...Object.keys(fileSettings),
+  ...new Set(sectionDeclarations.flatMap(({ path }) => (path === '' ? [] : path.split('.', 1)))),
 ]
 
-/** Adds a file's settings. Every problem is reported to the section; valid settings count all the same. */
+/** Adds a file's settings. Every problem is reported to the section; valid settings still apply. */
 export function takeSections(root: Section, draft: Draft): void {
-  root.only(...sectionNames)
-  draft.model = root.value('model', text, 'the built-in one') ?? draft.model
+  root.only(...fileNames)
+  draft.model = readSetting(root, 'model', fileSettings.model) ?? draft.model
   takeModels(root, draft)
   const options = root.section('options')
   if (options) draft.options = { ...draft.options, ...readOptions(options) }
   takeConversation(root.section('conversation'), draft)
   for (const [name, section] of root.sections('channels')) {
-    section.only('expiration')
-    const expirationMs = section.value('expiration', orOff(duration), 'off')
+    onlyDeclared(section, channelSection)
+    const expirationMs = readSetting(section, 'expiration', channelSettings.expiration)
     if (expirationMs !== undefined) draft.channels = { ...draft.channels, [name]: { expirationMs } }
   }
   for (const [name, section] of root.sections('projects')) {
-    section.only('conversations')
-    const conversations = section.value('conversations', onOrOff, 'on')
+    onlyDeclared(section, projectSection)
+    const conversations = readSetting(section, 'conversations', projectSettings.conversations)
     if (conversations !== undefined) draft.projects = { ...draft.projects, [name]: { conversations } }
   }
   for (const [name, section] of root.sections('mcp')) {
-    const server = section.has('url') ? addressOf(section) : programOf(section)
+    const server = readMcpServer(section)
     if (server) draft.mcp = { ...draft.mcp, [name]: server }
   }
   for (const [name, section] of root.sections('agents')) {
-    const agent = programOf(section)
+    const agent = readProgram(section)
     if (agent) draft.agents = { ...draft.agents, [name]: agent }
   }
   draft.tools = readTools(root.section('tools'), draft.tools)
+  draft.server = readServer(root.section('server'), draft.server)
   for (const [name, section] of root.sections('subagents')) {
     const subagent = readSubagent(section)
     if (subagent) draft.subagents = { ...draft.subagents, [name]: subagent }
@@ -88,32 +175,19 @@ function takeModels(root: Section, draft: Draft): void {
 }
 
 function takeConversation(section: Section | null, draft: Draft): void {
-  section?.only(...conversationSettings.map(({ name }) => name))
-  for (const { field, name, reader } of conversationSettings) {
-    const value = section?.value(name, reader, defaultText[field])
-    if (value !== undefined) draft.conversation = { ...draft.conversation, [field]: value }
+  if (section) onlyDeclared(section, conversationSection)
+  for (const one of conversationSettings) {
+    const value = readSetting(section, one.name, one)
+    if (value !== undefined) draft.conversation = { ...draft.conversation, [one.field]: value }
   }
 }
 
-/** The defaults in the notation of the file. */
-export const defaultText: Readonly<Record<keyof ConversationSettings, string>> = {
-  sessionExpirationMs: '24h',
-  expirationFrom: 'activity',
-  cleanupIntervalMs: '1h',
-  tokenStrategy: 'sliding_window',
-  maxTokens: 'none',
-  keepRecentMessages: '10',
-  maxMessages: 'off',
-  maxAgeMs: 'off',
-  loadLimit: 'off',
-  toolResults: 'full',
-}
-
-function programOf(section: Section): ProgramSettings | undefined {
-  section.only('command', 'args', 'env', 'cwd')
-  const command = section.needed('command', text)
+/** Reads `agents.<name>`, or a program of `mcp.<name>`. */
+function readProgram(section: Section): ProgramSettings | undefined {
+  onlyDeclared(section, agentSection)
+  const command = section.needed('command', programSettings.command.reader)
   if (command === undefined) return undefined
-  const cwd = section.value('cwd', text)
+  const cwd = section.value('cwd', programSettings.cwd.reader)
   return {
     command,
     args: section.list('args'),
@@ -122,8 +196,10 @@ function programOf(section: Section): ProgramSettings | undefined {
   }
 }
 
-function addressOf(section: Section): AddressSettings | undefined {
-  section.only('url', 'headers')
-  const url = section.needed('url', address)
+/** Reads `mcp.<name>`. */
+function readMcpServer(section: Section): ProgramSettings | AddressSettings | undefined {
+  if (!section.has('url')) return readProgram(section)
+  onlyDeclared(section, mcpAddressSection)
+  const url = section.needed('url', addressSettings.url.reader)
   return url === undefined ? undefined : { url, headers: Object.fromEntries(section.texts('headers')) }
 }

@@ -1,10 +1,19 @@
 import type { Section } from './section.ts'
+import {
+  onlyDeclared,
+  readSetting,
+  type SectionDeclaration,
+  structuredSetting,
+  valueSetting,
+} from './setting.ts'
 import { onOrOff, text } from './values.ts'
 
 /** The section `tools`: what the command's own agent may use besides MCP servers. */
 export interface ToolSettings {
   /** Whether the model may search and read earlier conversations of the project. */
   readonly recall: boolean
+  /** Tools that may run without a person to ask: in `skein serve`. Read-only tools always may. */
+  readonly allow: readonly string[]
 }
 
 /** A member of the section `subagents`: another agent that the model can give tasks to. */
@@ -16,21 +25,66 @@ export interface SubagentSettings {
   readonly system: string | null
 }
 
-export const toolDefaults: ToolSettings = { recall: false }
+export const toolDefaults: ToolSettings = { recall: false, allow: [] }
+
+const toolSettings = {
+  recall: valueSetting(
+    onOrOff,
+    'off',
+    'Lets the model search and read earlier conversations of the project.',
+  ),
+  allow: structuredSetting(
+    'a list of names',
+    'none',
+    'Tools that may run where no person can be asked, as in the service. Tools that only read always may.',
+  ),
+}
+
+/** The section `tools`. */
+export const toolSection: SectionDeclaration = {
+  path: 'tools',
+  about: 'What the model may use besides the tools of MCP servers.',
+  settings: toolSettings,
+  example: `tools:
+  recall: on
+  allow: [run_tests]`,
+}
 
 /** Adds the section `tools` of a file to the settings of the files before. */
 export function readTools(section: Section | null, before: ToolSettings): ToolSettings {
-  section?.only('recall')
-  return { recall: section?.value('recall', onOrOff, 'off') ?? before.recall }
+  if (section) onlyDeclared(section, toolSection)
+  return {
+    recall: readSetting(section, 'recall', toolSettings.recall) ?? before.recall,
+    allow: section?.has('allow') ? section.list('allow') : before.allow,
+  }
+}
+
+const subagentSettings = {
+  description: valueSetting(text, null, 'What it does. The model that calls it reads this.'),
+  model: valueSetting(text, 'the model of the conversation', 'A model or an alias.'),
+  system: valueSetting(text, 'none', 'The system prompt.'),
+}
+
+/** The sections of subagents. */
+export const subagentSection: SectionDeclaration = {
+  path: 'subagents.<name>',
+  about:
+    'An agent that the model can give tasks to. Each run has a conversation of its own: `skein ls --traces`.',
+  settings: subagentSettings,
+  example: `subagents:
+  explorer:
+    description: Finds where something is done in the code.
+    model: haiku
+    system: Answer with file names and line numbers.`,
 }
 
 export function readSubagent(section: Section): SubagentSettings | undefined {
-  section.only('description', 'model', 'system')
-  const description = section.needed('description', text)
+  onlyDeclared(section, subagentSection)
+  const description = section.needed('description', subagentSettings.description.reader)
   if (description === undefined) return undefined
   return {
     description,
-    model: section.value('model', text) ?? null,
-    system: section.value('system', text) ?? null,
+    model: section.value('model', subagentSettings.model.reader) ?? null,
+    system: section.value('system', subagentSettings.system.reader) ?? null,
   }
 }

@@ -1,7 +1,8 @@
 import type { MessageId } from '../core/ids.ts'
 import type { BlobRef, Message } from '../core/message.ts'
-import type { ReadOptions, Tail } from '../core/ports.ts'
+import type { ReadOptions } from '../core/ports.ts'
 import type { Summary } from '../core/summary.ts'
+import { type Tail, withTurnStart } from '../core/tail.ts'
 import { fit } from './fit/fit.ts'
 import { budgetOf, type CountTokens, type Fitted, type Pinned, type Window } from './fit/window.ts'
 import { type ContextReader, type CoveringSummary, newestSummary } from './summary/newest-summary.ts'
@@ -81,7 +82,9 @@ export async function readHistory(
   options: ReadContextOptions = {},
 ): Promise<ReadHistory> {
   const tail = head === null ? nothing : await readTail(reader, head, window, options)
-  const covering = options.summary === 'none' ? null : await newestSummary(reader, tail.messages)
+  // A summary may cover the part between the beginning of a long turn and the rest.
+  const unbroken = tail.turnStart === null ? tail.messages : tail.messages.slice(1)
+  const covering = options.summary === 'none' ? null : await newestSummary(reader, unbroken)
   return {
     messages: tail.messages,
     older: tail.older,
@@ -92,7 +95,7 @@ export async function readHistory(
   }
 }
 
-const nothing: Tail = { messages: [], older: 0, olderTokens: 0 }
+const nothing: Tail = { messages: [], turnStart: null, older: 0, olderTokens: 0 }
 
 /** Messages that were read count as they are shown; older ones by their stored counts. */
 function uncovered(tail: Tail, covering: CoveringSummary | null, count: CountTokens | undefined) {
@@ -104,6 +107,10 @@ function uncovered(tail: Tail, covering: CoveringSummary | null, count: CountTok
     tokens: before + sum(read, message => (count ? count(message.content) : message.tokens)),
   }
 }
+
+/** A turn that exceeds the window is read up to this multiple of the budget: `fit` shortens its older tool
+ *  results before it leaves any out. */
+const oversize = 4
 
 /** How often a longer tail is read because the messages count for less than their stored counts, and the most
  *  messages of such a read. */
@@ -117,19 +124,21 @@ async function readTail(
   options: ReadContextOptions,
 ): Promise<Tail> {
   const budget = Math.max(1, budgetOf(window))
-  const most = Math.max(1, window.maxMessages ?? Number.POSITIVE_INFINITY)
+  const { maxMessages = Number.POSITIVE_INFINITY, maxLoaded = Number.POSITIVE_INFINITY } = window
+  const most = Math.max(1, Math.min(maxMessages, maxLoaded))
   const read: ReadOptions = {
     ...(options.toolResults === 'preview' && { blobs: 'preview' }),
     ...(options.wholeTurns && { wholeTurns: true }),
   }
   const shown = async (tokens: number, messages: number): Promise<Tail> => {
     const limits = { tokens: wholeNumber(tokens), messages: wholeNumber(messages) }
-    const tail = await reader.tail(head, limits, read)
+    const tail = withTurnStart(await reader.tail(head, limits, read))
     if (options.toolResults !== 'preview') return tail
     return { ...tail, messages: await shortenResults(reader, tail.messages, options.mark) }
   }
 
   let tail = await shown(budget, most)
+  if (tail.turnStart !== null) tail = await shown(budget * oversize, most * oversize)
   const { count } = options
   for (let i = 0; i < widenings && tail.older > 0; i++) {
     const stored = tail.messages.at(-1)!.pathTokens - tail.olderTokens

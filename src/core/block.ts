@@ -106,7 +106,21 @@ const known: Record<KnownBlock['type'], true> = {
   file: true,
 }
 
-/** Whether this version knows the type of a block. */
+/** Whether this version knows the type of a block.
+ *
+ * @example
+ * ```ts
+ * import { type Block, isKnown, otherOf } from 'skein'
+ *
+ * function caption(block: Block): string {
+ *   if (!isKnown(block)) return `(${otherOf(block)?.type})`
+ *   if (block.type === 'text') return block.text
+ *   return block.type === 'tool_call' ? `${block.name} ${JSON.stringify(block.input)}` : block.type
+ * }
+ * console.log(caption({ type: 'tool_call', callId: 'c1', name: 'read', input: { path: 'a.ts' } }))
+ * // read {"path":"a.ts"}
+ * ```
+ */
 export function isKnown(block: NewBlock | Block): block is KnownBlock {
   return Object.hasOwn(known, block.type)
 }

@@ -17,7 +17,8 @@ export type PathCopier = Pick<MessageReader, 'listPath'> &
  *
  * @example
  * ```ts
- * import { copyAsNewConversation, openStore } from 'skein'
+ * import { openStore } from 'skein'
+ * import { copyAsNewConversation } from 'skein/maintenance'
  *
  * await using store = await openStore(':memory:')
  * const { branch } = await store.create({ owner: 'claude-code' })

@@ -344,7 +344,7 @@ export class MissingKeyError extends SkeinError {
 }
 
 /** The conversation belongs to another program, which alone writes it. Nothing was written. Continue it in
- *  that program, or copy it with `copyAsNewConversation` and continue the copy. */
+ *  that program, or copy it with `copyAsNewConversation` (`skein/maintenance`) and continue the copy. */
 export class OwnedError extends SkeinError {
   /** Always `owned`. */
   readonly code = 'owned'

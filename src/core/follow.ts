@@ -8,9 +8,10 @@ import type { DraftPiece, Turn } from './turn.ts'
 /** Where to begin to follow, and when to end. */
 export interface FollowOptions {
   /** The cursor of the last event that was handled. Follows from there, without a gap or a duplicate, at any
-   *  later time and in any process. Default: from now on. */
+   *  later time and in any process. Default: from now on, with the turns that are open now. */
   readonly after?: string
-  /** Ends the iteration without an error. */
+  /** Ends the iteration without an error, also while it waits. `return` of the iterator waits for the next
+   *  event. */
   readonly signal?: AbortSignal
   /** `preview` returns only the beginning of blobs. Default: `whole`. */
   readonly blobs?: 'whole' | 'preview'
@@ -95,6 +96,4 @@ export interface Follower {
   /** Activity in all conversations of the tenant. Clocks and commits may be out of order, so a cursor looks
    *  back one minute: after a reconnect an activity may be repeated, but none is missing. */
   followActivity(options?: Omit<FollowOptions, 'blobs'>): AsyncIterable<ActivityEvent>
-  /** The versions of conversations, by id. An unknown id has no entry. Takes one statement. */
-  versionsOf(ids: readonly ConversationId[]): Promise<ReadonlyMap<ConversationId, number>>
 }

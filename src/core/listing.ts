@@ -124,6 +124,8 @@ export interface ListMessages {
   readonly offset?: number
   /** `next` of the page before. */
   readonly after?: string
+  /** Only messages with a higher seq: those stored after it. Takes time in proportion to the page. */
+  readonly afterSeq?: number
   /** Only messages with one of these roles. Default: all. */
   readonly roles?: readonly Role[]
   /** Only messages with this label. */
@@ -163,7 +165,7 @@ export interface SearchOptions {
 export interface TextHit {
   /** Where it begins, in UTF-16 units. */
   readonly start: number
-  /** Where it ends: the unit behind its last one. */
+  /** Where it ends: the unit after its last one. */
   readonly end: number
 }
 

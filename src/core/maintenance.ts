@@ -1,11 +1,22 @@
 /** `skein/maintenance`: the ports and results of checking, measuring, deleting and moving what is stored,
- *  and of the tokens of the HTTP service. Every `Store` implements these ports. */
+ *  and of the reads and tokens of a service. Every `Store` implements these ports. */
 
 export type { AccessToken, NewAccessToken, TokenKeeper, TokenScope } from './access-token.ts'
+export { copyAsNewConversation, type PathCopier } from './copy-as-new.ts'
 export type { Finding, Severity, Verified, Verifier, VerifyOptions, VerifyProgress } from './finding.ts'
 export { countDependents } from './finding.ts'
-export type { IndexOptions, IndexProgress } from './listing.ts'
+export type { ActivityEvent, FollowChange, FollowEvent, Follower, FollowOptions } from './follow.ts'
+export type { IndexOptions, IndexProgress, SkippedRow } from './listing.ts'
 export type { Measured, Meter, UsageSum } from './measure.ts'
+export type { Erasure } from './message.ts'
+export type { ConversationOverview, OverviewReader } from './overview.ts'
+export type {
+  PathSection,
+  PathSectionOptions,
+  PathSectionReader,
+  SiblingMessages,
+  ToolTime,
+} from './path-section.ts'
 export type { Deleter, Maintainer } from './ports.ts'
 export type { RecordMover } from './record.ts'
 export type {

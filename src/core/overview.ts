@@ -1,3 +1,4 @@
+import type { ConversationId } from './ids.ts'
 import type { ListedConversation } from './listing.ts'
 import type { Message } from './message.ts'
 import type { Turn } from './turn.ts'
@@ -10,7 +11,8 @@ export interface ConversationOverview {
   readonly branches: number
   /** Messages on the path of the active branch. */
   readonly pathMessages: number
-  /** The first message of a user, with previews of its blobs. Null if there is none, or if it is damaged. */
+  /** The first message of a user, with previews of its blobs. Null if there is none among the first 50
+   *  messages, or if it is damaged. */
   readonly first: Message | null
   /** The last message on the path of the active branch, with previews of its blobs. Null if there is none,
    *  or if it is damaged. */
@@ -26,4 +28,6 @@ export interface OverviewReader {
   /** Reads what a list shows of each conversation, in the same order. Takes a constant number of statements,
    *  however many conversations are given (at most 1,000). */
   readOverviews(conversations: readonly ListedConversation[]): Promise<readonly ConversationOverview[]>
+  /** The versions of conversations, by id. An unknown id has no entry. Takes one statement. */
+  versionsOf(ids: readonly ConversationId[]): Promise<ReadonlyMap<ConversationId, number>>
 }

@@ -13,7 +13,19 @@ export async function* itemsOf<T>(list: (page: PageOptions) => Promise<Page<T>>)
   }
 }
 
-/** All items of a paged list in one array. Only for lists that are short, or that are needed as a whole. */
+/** All items of a paged list in one array. Only for lists that are short, or that are needed as a whole.
+ *
+ * @example
+ * ```ts
+ * import { collectPages, openStore } from 'skein'
+ *
+ * await using store = await openStore(':memory:')
+ * const { conversation, branch } = await store.create()
+ * await store.createBranch(conversation.id, branch.head, { name: 'another-try' })
+ * const branches = await collectPages(page => store.listBranches(conversation.id, page))
+ * console.log(branches.map(({ name }) => name)) // [ 'main', 'another-try' ]
+ * ```
+ */
 export async function collectPages<T>(list: (page: PageOptions) => Promise<Page<T>>): Promise<readonly T[]> {
   const items: T[] = []
   for await (const item of itemsOf(list)) items.push(item)

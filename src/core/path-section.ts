@@ -50,7 +50,8 @@ export interface ToolTime {
 
 /** Reads parts of a path. */
 export interface PathSectionReader {
-  /** Reads a section of the path that ends with this message. Takes time in proportion to the section, not
-   *  to the path. Throws NotFoundError. */
+  /** Reads a section of the path that ends with this message. Takes time in proportion to the section and to
+   *  the number of runs between the section and the end of the path, not to the path. Throws
+   *  NotFoundError. */
   readPathSection(end: MessageId, options?: PathSectionOptions): Promise<PathSection>
 }

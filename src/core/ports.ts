@@ -4,15 +4,14 @@
 // - this file: what a store does, cut into narrow ports. A consumer asks for the narrowest one it needs. The
 //   others are in files of their own: `turn-writer.ts`, `overview.ts`, `follow.ts` …; `Store` has all of them
 // - ids: `body.ts` and `hash.ts` (format 1, docs/data-model.md); `prepare.ts` and `check.ts` check input
-// - reading: `runs.ts` and `path.ts` (paths), `tree.ts` (forests), `search/` (tokens, matches, ranks,
-//   snippets)
-// - moving: `record.ts` and `take-in.ts`
+// - reading: `runs.ts`, `path.ts`, `tree.ts`, `search/`; moving: `record.ts` and `take-in.ts`
 
 import type { TokenKeeper } from './access-token.ts'
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'
 import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
 import type { ListEvents, TraceEvent } from './event.ts'
 import type { Verifier } from './finding.ts'
+import type { Follower } from './follow.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type {
   ConversationFilter,
@@ -30,6 +29,8 @@ import type {
 } from './listing.ts'
 import type { Meter } from './measure.ts'
 import type { Message, NewMessage } from './message.ts'
+import type { OverviewReader } from './overview.ts'
+import type { PathSectionReader } from './path-section.ts'
 import type { RecordMover } from './record.ts'
 import type {
   CompactReceipt,
@@ -42,6 +43,7 @@ import type {
 } from './removal.ts'
 import type { Stretch } from './runs.ts'
 import type { Summary } from './summary.ts'
+import type { Tail, TailBudget } from './tail.ts'
 import type { TaskKeeper } from './task.ts'
 import type { DraftPiece, Turn, TurnStep } from './turn.ts'
 import type { TurnWriter } from './turn-writer.ts'
@@ -72,24 +74,6 @@ export interface ReadOptions {
   readonly wholeTurns?: boolean
   /** `whole` (default) puts blobs back into the content. `preview` returns their first 1,024 bytes. */
   readonly blobs?: 'whole' | 'preview'
-}
-
-/** The size of a tail. With both limits, the smaller one applies. */
-export interface TailBudget {
-  /** Most tokens of the tail, by the stored counts. */
-  readonly tokens?: number
-  /** Most messages of the tail. */
-  readonly messages?: number
-}
-
-/** The newest messages of a path, oldest first. A tail never starts inside a turn. */
-export interface Tail {
-  /** Whole turns. If the newest turn alone exceeds the budget, the tail is that turn. */
-  readonly messages: readonly Message[]
-  /** Messages of the path before the tail. */
-  readonly older: number
-  /** Tokens of the path before the tail. */
-  readonly olderTokens: number
 }
 
 /** Reads conversations, their branches and their links. */
@@ -389,7 +373,10 @@ export interface Store
     Verifier,
     Meter,
     TaskKeeper,
-    TokenKeeper {
+    TokenKeeper,
+    OverviewReader,
+    PathSectionReader,
+    Follower {
   /** Closes what the store owns: its file or its pool. A borrowed handle stays open. */
   close(): Promise<void>
   /** The same as `close`, for `await using store = await openStore(…)`. */

@@ -78,12 +78,17 @@ export interface SweepOptions {
   /** Sweeps even if the clock has moved by more than a day since the last sweep: a person who sweeps now and
    *  then knows the time. Default: false. */
   readonly trustClock?: boolean
+  /** Sweeps only if no process has swept within so many milliseconds, so that several processes can ask for a
+   *  sweep at the same intervals and one of them does it. Default: sweeps always. */
+  readonly ifOlderThanMs?: number
 }
 
 /** The effects of `sweep`. */
 export interface SweepReceipt {
   /** True if nothing was changed: the lists name what a sweep would do. */
   readonly dryRun: boolean
+  /** True if another process had swept within `ifOlderThanMs`: then nothing was done. */
+  readonly skipped: boolean
   /** Expired task conversations that were moved to the trash. */
   readonly trashed: readonly ConversationId[]
   /** Trashed conversations that were removed permanently. */

@@ -74,23 +74,33 @@ export async function takeIn(
   let held: Refused[] = []
   let heldBytes = 0
   let written = 0
+  /** The transaction that is being written while the next records are read. */
+  let writing: Promise<void> = Promise.resolve()
 
-  for await (const one of records) {
-    const size = sizeOf(one.record)
-    if (one.record.kind === 'blob') {
-      blobs.push(one)
-      blobBytes += size
-      if (blobBytes > mostWaitingBytes) await write(takeBlobs())
-      continue
+  try {
+    for await (const one of records) {
+      const size = sizeOf(one.record)
+      if (one.record.kind === 'blob') {
+        blobs.push(one)
+        blobBytes += size
+        if (blobBytes > mostWaitingBytes) {
+          await writing
+          await write(takeBlobs())
+        }
+        continue
+      }
+      const isFull = batch.length + blobs.length >= mostRecords || bytes + blobBytes + size > mostBytes
+      if (batch.length > 0 && isFull) await flush()
+      bytes += blobBytes + size
+      batch.push(...takeBlobs(), one)
     }
-    const isFull = batch.length + blobs.length >= mostRecords || bytes + blobBytes + size > mostBytes
-    if (batch.length > 0 && isFull) await flush()
-    bytes += blobBytes + size
-    batch.push(...takeBlobs(), one)
+    batch.push(...takeBlobs())
+    await flush()
+    await writing
+    await retry()
+  } finally {
+    await writing.catch(() => {})
   }
-  batch.push(...takeBlobs())
-  await flush()
-  await retry()
   return tally
 
   function takeBlobs(): readonly SourcedRecord[] {
@@ -100,11 +110,18 @@ export async function takeIn(
     return waiting
   }
 
+  /** Begins to write the batch, when the one before it is written. Large ones are not kept in memory while
+   *  others are read. */
   async function flush(): Promise<void> {
     const full = batch
+    const isLarge = bytes > mostBytes
     batch = []
     bytes = 0
-    await write(full)
+    await writing
+    writing = write(full)
+    if (isLarge) await writing
+    // An error is thrown where the result is awaited.
+    else writing.catch(() => {})
   }
 
   async function write(some: readonly SourcedRecord[]): Promise<void> {

@@ -2,6 +2,7 @@ import { NotFoundError } from './errors.ts'
 
 /** `skein/tree`: the tree of a conversation, from messages or any nodes with an id and a parent.
  *  `listStretches` of a store gives the shape of a large conversation without its messages. */
+export type { SaveItem } from './ports.ts'
 export type { Stretch } from './runs.ts'
 
 /** The fields that these functions need. A parent has a lower seq than its children. */

@@ -22,6 +22,7 @@ export function submitTaskTool({ tasks, parent }: SubmitTaskOptions): AgentTool 
       context: optionalText({ about: 'Everything else that has to be known for it' }),
     },
     repeatable: true,
+    readOnly: false,
     async run({ description, context }, { conversationId, messageId, callId }) {
       const call = sha256Hex(JSON.stringify([conversationId, messageId, callId])).slice(0, 8)
       const { id, status } = await tasks.submitTask({

@@ -27,7 +27,7 @@ export type {
   ToolSpec,
 } from '../core/model.ts'
 export type { ModelErrorKind } from '../core/model-error-kind.ts'
-export { addUsage } from '../core/turn.ts'
+export { addUsage, type Usage } from '../core/turn.ts'
 export type { Sleep } from '../system/sleep.ts'
 export { type Dialect, plainDialect } from './dialect.ts'
 export type { ModelAccess } from './failure-texts.ts'

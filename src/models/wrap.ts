@@ -17,6 +17,7 @@ import type {
   ToolSpec,
 } from '../core/model.ts'
 import { unlessAborted } from '../core/wait.ts'
+import { type ToolNames, toolNames } from './accepted-names.ts'
 import { answerBuilder } from './answer.ts'
 import {
   anthropicDialect,
@@ -33,7 +34,6 @@ import { merged } from './metadata.ts'
 import { costOf, type ModelPrice, priceOf } from './model-prices.ts'
 import { promptOf } from './prompt.ts'
 import { type RetryPolicy, retried } from './retry.ts'
-import { type ToolNames, toolNames } from './tool-names.ts'
 
 /** How a model of the AI SDK becomes one of ours, and the default options of its calls: those of a request
  *  take precedence. */

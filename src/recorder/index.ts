@@ -20,9 +20,10 @@
 //
 // May import core and system only.
 
+export type { ToolResultPolicy } from '../core/conversation.ts'
 export type { Holder } from '../core/errors.ts'
 export type { EventType, ListEvents, NewEvent, TraceEvent } from '../core/event.ts'
-export type { DraftPiece, EndedTurn, TurnEnd } from '../core/turn.ts'
+export type { DraftPiece, EndedTurn, TurnEnd, TurnStep } from '../core/turn.ts'
 export type { TurnWriter } from '../core/turn-writer.ts'
 export { thisHolder } from '../system/holder.ts'
 export { type RecorderSource, systemRecorderSource } from '../system/source.ts'

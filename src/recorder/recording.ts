@@ -112,8 +112,8 @@ export interface TurnRecording {
    *  again, and further messages go to the end of the branch. Absent otherwise. */
   readonly replayed?: Exclude<TurnStatus, 'open'>
   /** True if an earlier turn was reopened: the replayed one, or, without opening messages, the one at the end
-   *  of the branch. Absent otherwise. */
-  readonly reopened?: true
+   *  of the branch. */
+  readonly reopened: boolean
   /** The branch of the turn: a sibling of the given one, if it had to fork. */
   readonly branch: BranchRef
   /** True if it is on another branch than the given one. */

@@ -13,7 +13,7 @@ export function turnView(
   return {
     ...does,
     ...(replayed && { replayed }),
-    ...(reopened && { reopened }),
+    reopened,
     get key() {
       return writes.position?.key ?? key
     },

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { copyAsNewConversation, OwnedError, pathOf, textOf } from '../../src/index.ts'
+import { copyAsNewConversation } from '../../src/core/maintenance.ts'
+import { OwnedError, pathOf, textOf } from '../../src/index.ts'
 import { said, world } from './build.ts'
 
 /** A conversation that an importer has stored for another program, with an unanswered question at its end. */

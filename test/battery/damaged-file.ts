@@ -28,7 +28,7 @@ export function dice(seed: number): () => number {
   }
 }
 
-const words = 'the build is red because one of two retries meets a lock that nobody has let go of'.split(' ')
+const words = 'the build is red because one of two retries meets a lock that no-one has let go of'.split(' ')
 
 /** Fills a file with conversations that have forks, turns, tool calls and blobs until it has this many bytes,
  *  and closes it completely: no log remains. */

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { failure, withoutJson } from '../../scripts/docs/json-failure.ts'
-import { shapes } from '../../scripts/docs/json-shapes.ts'
+import { failureSchema, withoutJson } from '../../src/api/schema/command/failure.ts'
+import { commandShapes as shapes } from '../../src/api/schema/command/shapes.ts'
 import { commands } from '../../src/cli/commands/index.ts'
+import { start } from './running.ts'
 import { type Home, home } from './skein.ts'
 import { stocked, type Told, tell } from './stock.ts'
 
@@ -120,6 +121,17 @@ describe('--json matches docs/json.md', () => {
     await printed(['init'], 'init')
   })
 
+  it('for the commands of the service', async () => {
+    const made = (await printed(['token', 'create', 'ci', '--scope', 'read'], 'token')) as { id: string }
+    await printed(['token', 'ls'], 'token', 1)
+    await printed(['token', 'revoke', made.id], 'token', 2)
+    const service = start(here, ['serve', '--port', '0', '--json'])
+    await service.says('}\n')
+    service.kill('SIGTERM')
+    const { error } = shapes.serve![0]!.schema.safeParse(JSON.parse((await service.ended).stdout))
+    expect(error && z.prettifyError(error)).toBeUndefined()
+  })
+
   it('for errors, on stderr', async () => {
     const failing = [
       ['show', 'zzzzzz'],
@@ -129,7 +141,7 @@ describe('--json matches docs/json.md', () => {
     const codes: number[] = []
     for (const args of failing) {
       const { stderr, code } = await here.skein([...args, '--json'])
-      expect(failure.safeParse(JSON.parse(stderr)).error, args.join(' ')).toBeUndefined()
+      expect(failureSchema.safeParse(JSON.parse(stderr)).error, args.join(' ')).toBeUndefined()
       codes.push(code)
     }
     expect(codes).toEqual([3, 2, 1])

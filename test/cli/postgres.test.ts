@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { shapes } from '../../scripts/docs/json-shapes.ts'
+import { commandShapes as shapes } from '../../src/api/schema/command/shapes.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { postgresUrl } from '../support/postgres-url.ts'
 import { type Home, home } from './skein.ts'

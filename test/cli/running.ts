@@ -19,6 +19,8 @@ export interface Running {
   says(text: string): Promise<void>
   /** Resolves when stderr contains the text. */
   complains(text: string): Promise<void>
+  /** What stdout contains so far. */
+  printed(): string
   kill(signal: NodeJS.Signals): void
   /** Closes the reading end of stdout: the pipe is broken. */
   closeOutput(): void
@@ -54,6 +56,7 @@ export function start(here: Home, args: readonly string[], env: NodeJS.ProcessEn
   })
   return {
     ended,
+    printed: () => stdout,
     kill: signal => void child.kill(signal),
     closeOutput: () => void child.stdout.destroy(),
     says: text => until(() => stdout, text),

@@ -286,6 +286,56 @@ describe('readContext with large tool results', () => {
   })
 })
 
+describe('a turn much longer than the window', () => {
+  /** A question and 1,000 steps of a call and its result, 200 tokens a step, as one turn. */
+  async function longTurn() {
+    const store = await openStore(':memory:')
+    const { branch, ids } = await conversation(4, store)
+    const steps = upTo(1_000).flatMap((n): NewMessage[] => [
+      {
+        role: 'assistant',
+        content: [{ type: 'tool_call', callId: `c${n}`, name: 'look', input: { at: words(n) } }],
+      },
+      { role: 'tool_result', content: [{ type: 'tool_result', callId: `c${n}`, output: words(n) }] },
+    ])
+    const question: NewMessage = { role: 'user', content: words(4) }
+    const turn = { key: 'long', step: 0 }
+    const { head, ids: added } = await store.append(branch, ids.at(-1)!, [question, ...steps], { turn })
+    return { store, branch, head, ids: [...ids, ...added] }
+  }
+  const wide = { limit: 5_000 }
+
+  it('is read in part: its question and its newest steps, each result with its call', async () => {
+    const { store, head } = await longTurn()
+    const { fitted, messages, older } = await readContext(store, head, wide)
+    expect(messages.length).toBeLessThan(200)
+    expect(older + messages.length).toBe(2_005)
+    const [notice, question, ...rest] = fitted.messages
+    expect([notice!.role, name(question!)]).toEqual(['system', 'm4'])
+    expect(textOf(notice!)).toMatch(/^\[Note: 1\d{3} older messages truncated/)
+    const calls = rest.flatMap(({ content }) =>
+      content.flatMap(b => (b.type === 'tool_call' ? [b.callId] : [])),
+    )
+    const results = rest.flatMap(({ content }) =>
+      content.flatMap(b => (b.type === 'tool_result' ? [b.callId] : [])),
+    )
+    expect(results).toEqual(calls)
+    expect(calls.at(-1)).toBe('c999')
+    expect(fitted.tokens.total).toBeLessThanOrEqual(fitted.tokens.budget)
+    await store.close()
+  })
+
+  it('uses a summary that ends inside it', async () => {
+    const { store, branch, head, ids } = await longTurn()
+    await summarised(store, branch, ids[0]!, ids[1_804]!, 'of the first steps')
+    const { summary, missing, fitted } = await readContext(store, head, wide)
+    expect([summary?.text, missing]).toEqual(['of the first steps', expect.any(Number)])
+    expect(missing).toBeLessThan(200)
+    expect(fitted.messages.map(name)).toContain('m4')
+    await store.close()
+  })
+})
+
 describe('the cost of readContext', () => {
   it('depends on the window: 100,000 messages cost as much as 1,000, and no path is read (S0-31, S0-56)', {
     timeout: 120_000,

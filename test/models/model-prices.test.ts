@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { knownAliases } from '../../src/cli/model/full-model-name.ts'
+import { knownAliases } from '../../src/api/full-model-name.ts'
 import { costOf, priceOf, pricesAsOf } from '../../src/models/model-prices.ts'
 import { openModel } from '../../src/models/open.ts'
 import { type ModelServer, startModelServer } from '../support/models/server.ts'

@@ -131,7 +131,7 @@ describe('a live turn', () => {
     expect((await collectPages(page => store.listTurns(id, page))).map(turn => turn.status)).toEqual([
       'complete',
     ])
-    expect((await beginTurn(store, branch, { words: [] }, clock)).reopened).toBe(undefined)
+    expect((await beginTurn(store, branch, { words: [] }, clock)).reopened).toBe(false)
   })
 
   it('holds the branch from the start when it continues a turn, and stores what arrives (R27)', async () => {
@@ -253,7 +253,7 @@ describe('a key of an earlier turn', () => {
     await (await begin('once', 'k')).end('interrupted')
     await (await begin('twice', 'other')).end('failed')
     const again = await begin('once', 'k')
-    expect([again.replayed, again.reopened, again.key === 'k']).toEqual(['interrupted', undefined, false])
+    expect([again.replayed, again.reopened, again.key === 'k']).toEqual(['interrupted', false, false])
     await again.add([assistant('answered')])
     await again.end('complete')
     expect(await said()).toEqual(['once', 'twice', 'answered'])

@@ -246,7 +246,7 @@ async function fillBlobs(store: Store): Promise<ConversationId> {
 /** An open turn. */
 async function fillOpenTurn(store: Store): Promise<ConversationId> {
   const { conversation, branch } = await store.create({ title: 'Still talking' })
-  await store.append(branch, null, [say('go on')], {
+  await store.append(branch, null, [say('more')], {
     turn: { key: 'open-turn', step: 0, status: 'open', holder, model: 'scripted' },
   })
   await store.putDraft(conversation.id, 'open-turn', holder, [

@@ -11,6 +11,8 @@ export interface GuardOptions {
   readonly fsync: 'on' | 'off'
   /** Whether the server starts only with the first order `back`. */
   readonly lazy: boolean
+  /** Further settings of the server, by name. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 /** The guard's first line on its standard output, as JSON, once the server takes connections, or at once if
@@ -48,7 +50,7 @@ const environment = { PATH: process.env.PATH, TZ: process.env.TZ, LC_ALL: 'C' }
  * Runs one PostgreSQL server, in a process of its own, until its standard input closes. The kernel closes it
  * however the starter ends, also by SIGKILL, when no hook of the starter runs.
  */
-async function guard({ directory, fsync, lazy }: GuardOptions): Promise<void> {
+async function guard({ directory, fsync, lazy, settings: further }: GuardOptions): Promise<void> {
   const orders = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
   // The starter may die before it reads our line. The end of stdin reports that too.
   process.stdout.on('error', () => {})
@@ -57,15 +59,18 @@ async function guard({ directory, fsync, lazy }: GuardOptions): Promise<void> {
 
   try {
     const socketDirectory = join(directory, 'socket')
+    const own = { listen_addresses: '', unix_socket_directories: socketDirectory, fsync }
     let cluster: Promise<Cluster> | undefined
     const start = async () => {
       cluster ??= makeCluster(directory, socketDirectory)
       const { binaries, data, identity } = await cluster
-      const child = spawn(
-        binaries.postgres,
-        ['-D', data, ...settings({ listen_addresses: '', unix_socket_directories: socketDirectory, fsync })],
-        { ...identity, env: environment, cwd: data, detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
-      )
+      const child = spawn(binaries.postgres, ['-D', data, ...settings({ ...own, ...further })], {
+        ...identity,
+        env: environment,
+        cwd: data,
+        detached: true,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
       return untilReady(child)
     }
     const first = lazy ? null : await start()

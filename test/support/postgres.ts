@@ -36,6 +36,8 @@ export interface PostgresOptions {
   readonly directory?: string
   /** Starts the server with the first call of `back`. Default: false. */
   readonly lazy?: boolean
+  /** Further settings of the server, by name. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /**
@@ -65,8 +67,8 @@ export async function dropDatabase(url: string, via: string): Promise<void> {
 
 /** Starts an embedded PostgreSQL, also if SKEIN_TEST_POSTGRES_URL is set. */
 export async function startOwnPostgres(options: PostgresOptions = {}): Promise<OwnPostgres> {
-  const { fsync = 'off', directory = makePlace(), lazy = false } = options
-  const told: GuardOptions = { fsync, directory, lazy }
+  const { fsync = 'off', directory = makePlace(), lazy = false, settings = {} } = options
+  const told: GuardOptions = { fsync, directory, lazy, settings }
   const guard = spawn(
     process.execPath,
     [fileURLToPath(new URL('postgres-guard.ts', import.meta.url)), JSON.stringify(told)],

@@ -4,6 +4,7 @@ import { NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { MessageReader } from '../../core/ports.ts'
+import { withTurnStart } from '../../core/tail.ts'
 
 /** How much of a conversation is injected (S4-15, S4-30). */
 export interface InjectionLimits {
@@ -39,7 +40,7 @@ export interface NewestMessages {
  *  injected. */
 export async function readNewest(store: HistoryReader, head: MessageId | null): Promise<NewestMessages> {
   if (head === null) return { messages: [], older: 0 }
-  return store.tail(head, { messages: mostInjected }, { blobs: 'preview' })
+  return withTurnStart(await store.tail(head, { messages: mostInjected }, { blobs: 'preview' }))
 }
 
 /** The text for these messages, which are the end of a path or a part of it; null if there is none. */

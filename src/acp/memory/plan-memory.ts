@@ -39,7 +39,7 @@ export interface MemoryPlan {
   readonly text: string | null
 }
 
-/** Plans the memory for a prompt behind `head`. The agent's claims are verified where possible: a replay is
+/** Plans the memory for a prompt after `head`. The agent's claims are verified where possible: a replay is
  *  compared with the store. Null if the session has seen messages that are not on the path: then it must not
  *  be used. */
 export async function planMemory(
@@ -106,7 +106,7 @@ function outcomeOf({ way }: SessionMemory): MemoryOutcome {
   return way === 'resume' ? 'resumed' : way === 'load' ? 'loaded' : 'injected'
 }
 
-/** The plan for an agent that has got everything in its present session. */
+/** The plan for an agent that has everything in its current session. */
 export function planNothing(session: SessionMemory): MemoryPlan {
   return planWithoutText(outcomeOf(session), session)
 }

@@ -130,7 +130,7 @@ export function regionBetween(entries: readonly ReplayEntry[], from: number, unt
   }
 }
 
-/** The index of the first item behind a position, by binary search: `items` are in the order of `at`. */
+/** The index of the first item after a position, by binary search: `items` are in the order of `at`. */
 export function firstAfter(items: readonly { readonly at: number }[], position: number): number {
   let low = 0
   let high = items.length
@@ -157,7 +157,7 @@ export function hasCallOf(
   )
 }
 
-/** The messages of a turn that the region contains. Messages with text are searched for, one behind the
+/** The messages of a turn that the region contains. Messages with text are searched for, one after the
  *  other. Messages without text follow their neighbours: calls the text after them, results their calls. */
 export function messagesIn(region: ReplayRegion, messages: readonly MessageText[]): readonly Message[] {
   const isThere: (boolean | null)[] = []

@@ -50,7 +50,7 @@ export async function relayPrompt(
     const isOver = under.abort.signal.aborted || error instanceof ConnectionEnded
     context.toClient(answer ?? (isOver ? resultLine(id, cancelled) : errorLine(id, rpcFailure(error))))
   } catch (error) {
-    // A prompt that cannot be stored is relayed all the same.
+    // A prompt that cannot be stored is relayed anyway.
     context.log(`not recorded: ${errorText(error)}`)
     const { sessionId } = session.seat
     if (sessionId === null) context.toClient(errorLine(id, rpcFailure(error)))

@@ -39,7 +39,7 @@ export function memoryTrace(
 }
 
 /** Whether a chunk of user text is a part of the injected text. Agents repeat it in pieces, or joined with
- *  the prompt behind it. */
+ *  the prompt after it. */
 export function isInjected(heard: Extract<Heard, { type: 'user' }>, injectedText: string): boolean {
   if (injectedText === '') return false
   const text = heard.block.type === 'text' ? withoutSpace(String(heard.block.text)) : ''

@@ -96,7 +96,7 @@ export function createSeat(options: SeatOptions): Seat {
     } catch (thrown) {
       error = thrown
     }
-    // Updates directly behind the end belong to the turn.
+    // Updates directly after the end belong to the turn.
     if (end) await watch.silence()
     const sent = promptIn(keeper.state)
     const cost = costOfTurn(keeper.state)
@@ -176,7 +176,7 @@ export function createSeat(options: SeatOptions): Seat {
     return id === null ? null : (await store.getMessages([id], { blobs: 'preview' }))[0]!.parentId
   }
 
-  /** Stores late updates behind the turn that they belong to. They are taken out of the buffer only when the
+  /** Stores late updates after the turn that they belong to. They are taken out of the buffer only when the
    *  turn is open again, so that nothing is lost if that fails. */
   async function storeLate(): Promise<void> {
     if (late.isEmpty) return

@@ -40,7 +40,7 @@ export interface SessionKeeper {
   move(event: SeatEvent): void
   /** The session, opened if there is none. */
   sessionFor(head: MessageId | null): Promise<SeatSession>
-  /** A session that may be used for a prompt behind `head`, and how the agent gets its memory. With
+  /** A session that may be used for a prompt after `head`, and how the agent gets its memory. With
    *  `bringsHistory`, no history is put into the system prompt of a new session. */
   planFor(head: MessageId | null, bringsHistory?: boolean): Promise<SessionPlan>
   /** Drops the session, and its link in the store. */

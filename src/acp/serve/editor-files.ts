@@ -27,6 +27,7 @@ export function editorFileTools({ client, sessionId, cwd, can }: EditorFileOptio
           limit: optionalWhole({ min: 1, about: 'how many lines' }),
         },
         repeatable: true,
+        readOnly: true,
         async run({ path: file, line, limit }, { signal }) {
           const { content } = await client.request(
             'fs/read_text_file',
@@ -48,6 +49,7 @@ export function editorFileTools({ client, sessionId, cwd, can }: EditorFileOptio
           'Writes a whole text file through the editor, which shows what has changed. Makes it if there is none.',
         input: { path, content: textField({ about: 'all of it, from the first to the last line' }) },
         repeatable: true,
+        readOnly: false,
         async run({ path: file, content }, { signal }) {
           await client.request(
             'fs/write_text_file',

@@ -1,6 +1,6 @@
 import { afterSpace, endOfScalar, endOfString } from './json-tokens.ts'
 
-/** The bytes of a value: `to` is the first byte behind it. */
+/** The bytes of a value: `to` is the first byte after it. */
 export interface JsonSpan {
   readonly from: number
   readonly to: number
@@ -12,7 +12,7 @@ const openObject = 0x7b
 const openArray = 0x5b
 const comma = 0x2c
 const colon = 0x3a
-/** In ASCII, a closing bracket of either kind is two behind its opening one. */
+/** In ASCII, a closing bracket of either kind is two code points after its opening one. */
 const toClosing = 2
 
 /** The spans of all values at a path, in the order of the text. A key that occurs twice gives two spans,

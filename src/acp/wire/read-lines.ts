@@ -21,7 +21,7 @@ export class LineTooLong extends Error {
 export interface WireLineSplitter {
   /** Throws LineTooLong, after the lines before that one. No line follows. */
   push(chunk: Buffer): void
-  /** The input has ended. Bytes behind the last line end are a line only if they are a message; otherwise the
+  /** The input has ended. Bytes after the last line end are a line only if they are a message; otherwise the
    *  writer died in the middle of one. */
   end(): void
 }

@@ -63,7 +63,7 @@ export function withFirstElements(
   )
 }
 
-/** Inserts behind the bracket that opens a value. */
+/** Inserts after the bracket that opens a value. */
 function putFirst(json: Buffer, holder: JsonSpan, texts: readonly string[]): JsonEdit {
   const at = holder.from + 1
   const isEmpty = afterSpace(json, at) === holder.to - 1

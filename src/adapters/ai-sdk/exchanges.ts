@@ -112,7 +112,7 @@ export function createExchanges(
     return newest?.branch ?? newestBranch(store, await findHome())
   }
 
-  /** Resolves the given key or branch anew for each call. It stays the same until the call has its answer. */
+  /** Resolves the given key or branch for each call. It stays the same until the call has its answer. */
   async function refreshHome(): Promise<BranchRef> {
     const found = await findHome().catch((error: unknown) => {
       // Storage is unavailable: the caller most likely means the same conversation as before.

@@ -1,6 +1,6 @@
 import type { Branch, BranchRef } from '../../core/branch.ts'
 import type { MessageId } from '../../core/ids.ts'
-import type { NewMessage } from '../../core/message.ts'
+import type { Message, NewMessage } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { RecordStore } from '../../recorder/recording.ts'
 import { type Alignment, alignPrompt, type FingerprintedPrompt } from './align-prompt.ts'
@@ -143,8 +143,7 @@ export async function findOpenCall(
 ): Promise<OpenCall | null> {
   const { head } = await store.getBranch(ref)
   if (head === null) return null
-  const { messages } = await store.tail(head, { messages: 64 })
-  const known = messages.map(fingerprintOf)
+  const known = (await newestTurn(store, head)).map(fingerprintOf)
   const asking = known.findLastIndex(({ calls }) => calls.some(call => call.callId === callId))
   const after = known.slice(asking + 1)
   const given = new Set(after.flatMap(({ results }) => [...results.keys()]))
@@ -152,4 +151,12 @@ export async function findOpenCall(
     return null
   const calls = known[asking]!.calls.map(call => call.callId)
   return { head, known, others: calls.filter(id => id !== callId && !given.has(`call ${id}`)) }
+}
+
+/** The messages of the newest turn, and some before it if it is short. */
+async function newestTurn(store: RecordStore, head: MessageId): Promise<readonly Message[]> {
+  for (let length = 64; ; length *= 8) {
+    const { messages, turnStart } = await store.tail(head, { messages: length })
+    if (turnStart === null) return messages
+  }
 }

@@ -8,7 +8,7 @@ import { repair } from '../../context/view/view.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { NewConversation } from '../../core/conversation.ts'
 import { pathOf } from '../../core/path.ts'
-import type { TailBudget } from '../../core/ports.ts'
+import { type TailBudget, withTurnStart } from '../../core/tail.ts'
 import { checkLanguageModel } from '../../models/language-model.ts'
 import type { BeginTurn, RecordStore, Trouble, TurnReport } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
@@ -152,7 +152,7 @@ export function recordTo(
   async function messages(branch?: BranchRef | null, budget?: TailBudget): Promise<LanguageModelV4Message[]> {
     const { head } = await store.getBranch(branch ?? (await exchanges.settled()))
     if (head === null) return []
-    const stored = budget ? (await store.tail(head, budget)).messages : await pathOf(store, head)
+    const stored = budget ? withTurnStart(await store.tail(head, budget)).messages : await pathOf(store, head)
     return writeMessages(repair(stored))
   }
 }

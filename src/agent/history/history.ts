@@ -101,6 +101,7 @@ function begunTurn(messages: Message[], options: BeginTurn): BegunTurn {
     // Not used: `resolve` returns a null branch, and callers look at that first.
     branch: { conversationId: messages[0]?.conversationId as never, name: 'main' },
     forked: false,
+    reopened: false,
     head: null,
     position: async () => ({ head: null, unsaved: [] }),
     draft: piece => void draft.push(piece),

@@ -112,6 +112,7 @@ function agentTool(tool: Tool, connection: McpConnection): AgentTool {
     // Some providers refuse an object without a list of its properties.
     schema: { properties: {}, ...schema },
     repeatable: annotations?.readOnlyHint === true || annotations?.idempotentHint === true,
+    readOnly: annotations?.readOnlyHint === true,
     // The server checks its own schema, and reports errors better than we could.
     check: input => (isPlainObject(input) ? null : 'the input must be an object'),
     run: async (input, { signal }) => mcpOutcome(await connection.call(tool, input as JsonObject, signal)),

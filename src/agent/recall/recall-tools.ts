@@ -24,7 +24,25 @@ export interface RecallToolsOptions {
 }
 
 /** Tools with which a model reads earlier conversations: `search_conversations` and `read_conversation`. They
- *  do not write. An invalid query returns an error text that explains the syntax. */
+ *  do not write. An invalid query returns an error text that explains the syntax.
+ *
+ * @example
+ * ```ts
+ * import { openStore } from 'skein'
+ * import { createAgent, recallTools } from 'skein/agent'
+ * import { scripted } from 'skein/models'
+ *
+ * await using store = await openStore(':memory:')
+ * const { branch } = await store.create({ title: 'Deployment' })
+ * await store.append(branch, null, [{ role: 'user', content: 'The staging host is called otter.' }])
+ *
+ * const call = { name: 'search_conversations', input: { query: 'staging' } }
+ * const script = [{ calls: [call] }, 'It is called otter.']
+ * await using agent = createAgent({ store, model: scripted({ script }), tools: recallTools(store) })
+ * const { text } = await agent.ask('talk', 'What is the staging host called?')
+ * console.log(text) // It is called otter.
+ * ```
+ */
 export function recallTools(store: RecallStore, options: RecallToolsOptions = {}): Tools {
   return {
     search_conversations: searchTool(store, options),
@@ -45,6 +63,7 @@ function searchTool(store: RecallStore, { directory, kind = 'main' }: RecallTool
       after: optionalText({ about: 'What the page before gave as next' }),
     },
     repeatable: true,
+    readOnly: true,
     async run({ query, limit, order, after }, { conversationId, signal }) {
       const narrow = { kind, order, limit, signal, ...(directory === undefined ? {} : { directory }) }
       const page = await store
@@ -97,6 +116,7 @@ function readTool(store: RecallStore, { directory, maxChars = 6_000 }: RecallToo
       offset: wholeField(0, { min: 0, about: 'Characters to leave out of the first message' }),
     },
     repeatable: true,
+    readOnly: true,
     run: page => readPage(store, page, maxChars, directories),
   })
 }

@@ -35,10 +35,10 @@ function termsIn(word: string): readonly SalientTerm[] {
   const tokens = tokenizeQuery(word)
   const pairs = tokens.filter(({ from, to }) => to - from === 2).map(({ text }) => text)
   if (pairs.length > 0) {
-    return pairs.filter(pair => !stopTokens.has(pair)).flatMap(pair => salient(pair, pairWeight))
+    return pairs.filter(pair => !stopTokens().has(pair)).flatMap(pair => salient(pair, pairWeight))
   }
   const parts = tokens.map(({ text }) => text)
-  if (parts.every(part => stopTokens.has(part))) return []
+  if (parts.every(part => stopTokens().has(part))) return []
   const [part = ''] = parts
   const letters = parts.join('')
   const hasDigit = /\p{N}/u.test(letters)
@@ -48,7 +48,7 @@ function termsIn(word: string): readonly SalientTerm[] {
   const weight = Math.min(1, Math.max(0.25, (letters.length - 2) / 5))
   if (parts.length > 1 || !/^[a-z]{5,}$/.test(part)) return salient(word, weight)
   const stem = part.replace(/(?<=^.{5,})(?:ing|ed|es|s)$/, '')
-  return stopTokens.has(stem) ? [] : salient(`${stem}*`, weight)
+  return stopTokens().has(stem) ? [] : salient(`${stem}*`, weight)
 }
 
 function salient(query: string, weight: number): readonly SalientTerm[] {
@@ -104,6 +104,12 @@ met mij mijn naar niet nog nu of om ook op te uit van veel voor waar waarom was 
 
 /** The tokens of those words: `don't` gives don and t, `für` gives fur, and scripts without spaces give
  *  pairs. */
-const stopTokens: ReadonlySet<string> = new Set(
-  `${english} ${others}`.split(/\s+/).flatMap(word => tokenizeQuery(word).map(({ text }) => text)),
-)
+function stopTokens(): ReadonlySet<string> {
+  // Made on first use: most processes recall nothing.
+  madeStopTokens ??= new Set(
+    `${english} ${others}`.split(/\s+/).flatMap(word => tokenizeQuery(word).map(({ text }) => text)),
+  )
+  return madeStopTokens
+}
+
+let madeStopTokens: ReadonlySet<string> | undefined

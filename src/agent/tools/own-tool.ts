@@ -7,6 +7,7 @@ export interface OwnTool<Fields extends OwnFields> {
   readonly description: string
   readonly input: Fields
   readonly repeatable: boolean
+  readonly readOnly: boolean
   readonly run: (input: InputOf<Fields>, context: ToolContext) => unknown
 }
 
@@ -31,11 +32,12 @@ export interface Field<Value> {
 
 /** A tool from its fields. */
 export function ownTool<Fields extends OwnFields>(tool: OwnTool<Fields>): AgentTool {
-  const { description, input, repeatable, run } = tool
+  const { description, input, repeatable, readOnly, run } = tool
   return {
     description,
     ...ownInput(input),
     repeatable,
+    readOnly,
     run: async (given, context) => ({ output: jsonOf(await run(readInput(input, given), context)) }),
   }
 }

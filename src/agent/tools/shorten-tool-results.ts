@@ -66,6 +66,7 @@ export function readResult(reader: Pick<MessageReader, 'getMessages'> | null, mo
       length: wholeField(most, { min: 1, max: most, about: 'How many characters to read' }),
     },
     repeatable: true,
+    readOnly: true,
     async run({ call_id, offset, length }, { messages }) {
       const message = messages.findLast(one => resultOf(one, call_id) !== undefined)
       if (!message) throw new Error(`there is no result of a call ${JSON.stringify(call_id)} in sight`)

@@ -45,6 +45,8 @@ export interface AgentTool {
   readonly schema: JsonObject
   /** True if it may run twice: then it is run again after a crash during its run. */
   readonly repeatable: boolean
+  /** True if it changes nothing: then it may run where no person can be asked. Default: false. */
+  readonly readOnly?: boolean
   /** Called only with an input that `check` accepts. */
   run(input: Json, context: ToolContext): Promise<ToolOutcome>
   /** What is wrong with an input, in a text for the model; null if it is valid. */
@@ -61,6 +63,8 @@ export interface ToolDefinition<Input> {
   /** Whether the tool may run twice with the same input: then it is run again after a crash during its run.
    *  Default: false. */
   readonly repeatable?: boolean
+  /** Whether the tool changes nothing: then it may run where no person can be asked. Default: false. */
+  readonly readOnly?: boolean
   /** Its return value becomes the result: any JSON value. An error that it throws becomes an error result. */
   readonly run: (input: Input, context: ToolContext) => unknown
 }
@@ -88,7 +92,7 @@ export interface ToolDefinition<Input> {
  * ```
  */
 export function tool<Input>(definition: ToolDefinition<Input>): AgentTool {
-  const { description, input, repeatable = false, run } = definition
+  const { description, input, repeatable = false, readOnly = false, run } = definition
   return {
     description,
     schema: schemaOf(input),
@@ -100,6 +104,7 @@ export function tool<Input>(definition: ToolDefinition<Input>): AgentTool {
       return prettifyError(parsed.error)
     },
     repeatable,
+    readOnly,
     run: async (given, context) => ({ output: jsonOf(await run(await input.parseAsync(given), context)) }),
   }
 }

@@ -1,4 +1,5 @@
 import type { OfferedModel } from '../../acp/serve/serve-options.ts'
+import { fullModelName, knownAliases } from '../../api/full-model-name.ts'
 import { isNonEmpty, type NonEmpty } from '../../core/message.ts'
 import { version } from '../../system/version.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
@@ -9,7 +10,6 @@ import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { chooseModel, demoNote, type ModelChoice, openNamedModel } from '../model/choose-model.ts'
 import { configuredTools } from '../model/configured-tools.ts'
-import { fullModelName, knownAliases } from '../model/full-model-name.ts'
 import { agentSettings } from '../model/model-setup.ts'
 import { missingKey } from '../model/provider-keys.ts'
 import { modelName } from '../output/model-name.ts'
@@ -48,7 +48,7 @@ async function relay(
     if (!quiet) err.line(noteLine(note, err))
   }
   const store = await context.store()
-  say(`${name}: what is said is kept in ${shownLocation(context)}`)
+  say(`${name}: conversations are stored in ${shownLocation(context)}`)
   if (stdin.isTTY) say('an editor starts this and talks with it: see docs/acp.md. Ctrl+D ends it')
   const proxy = startProxy({
     store,

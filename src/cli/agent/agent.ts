@@ -10,6 +10,7 @@ import {
 import { defaultInjection, mostInjected } from '../../acp/memory/history-text.ts'
 import type { Agent } from '../../agent/agent.ts'
 import { readConfig } from '../../config/read-config.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import { collectPages } from '../../core/pages.ts'
 import { notCarriedOver } from '../answer/agent-notes.ts'
@@ -20,7 +21,6 @@ import { type Args, type CommandHandler, hasOption, textOption } from '../comman
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import type { ModelSetup } from '../model/model-setup.ts'
-import { collapseSpaces } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
 import { newStorePath } from '../store/store-location.ts'
 import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
@@ -28,7 +28,7 @@ import { type ChosenConversation, chooseConversation } from '../target/choose-co
 /** `skein agent -- <command>`: a chat with the agent of another program. The conversation is kept in our
  *  store. */
 export const agentCommand: CommandHandler = async (args, context) => {
-  if (context.json) throw new UsageError('agent has no --json', 'What was said as JSON: skein show --json')
+  if (context.json) throw new UsageError('agent has no --json', 'The conversation as JSON: skein show --json')
   const [command, ...rest] = args.arguments as readonly [string, ...string[]]
   const tell = tellOf(args)
   const name = nameOf(args, { command, args: rest })
@@ -89,7 +89,7 @@ async function withOrigin(
   }
   const links = await collectPages(page => store.listAgentLinks({ conversationId, name: branch }, page))
   if (links.some(link => link.agent === name && link.directory === context.cwd)) return chosen
-  const note = `began with ${modelName(origin)}: ${name} is told what was said and which tools were used; ${notCarriedOver}`
+  const note = `began with ${modelName(origin)}: ${name} is told the messages and which tools were used, ${notCarriedOver}`
   return { ...chosen, notes: [...chosen.notes, note] }
 }
 

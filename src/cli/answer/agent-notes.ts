@@ -6,7 +6,7 @@ type MemoryEvent = Extract<AgentEvent, { type: 'memory' }>
 type AskedEvent = Extract<AgentEvent, { type: 'asked' }>
 
 /** Said when a conversation is handed over as text. */
-export const notCarriedOver = 'tool results, files and thoughts stay behind'
+export const notCarriedOver = 'without tool results, files and thinking'
 
 /** How the agent got to know the conversation, and which attempts failed before: `memory: loaded`. */
 export function memoryText(event: MemoryEvent): string {
@@ -20,14 +20,14 @@ function cameToKnow({ outcome, injected, untold }: MemoryEvent): string {
     case 'loaded':
       return outcome
     case 'completed':
-      return `taken up again, and told ${plural(injected, 'message')} that it lacked`
+      return `restored, and told ${plural(injected, 'message')} that it lacked`
     case 'injected': {
       const all = injected + untold
       const told =
         untold === 0
           ? plural(injected, 'message')
           : `the last ${formatInteger(injected)} of ${formatInteger(all)} messages`
-      return `told ${told}; ${notCarriedOver}`
+      return `told ${told}, ${notCarriedOver}`
     }
     case 'fresh':
       return 'new to this conversation'

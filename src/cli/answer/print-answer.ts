@@ -116,7 +116,7 @@ export async function printAnswer(
         return []
       case 'started':
         return event.forked
-          ? [noteLine(`someone is answering here, so this goes to branch ${event.branch?.name}`, err)]
+          ? [noteLine(`another process is answering here; yours is on branch ${event.branch?.name}`, err)]
           : []
       case 'answered':
         sink.pause()
@@ -156,7 +156,7 @@ export async function printAnswer(
       }
       case 'resumed':
         return event.unknown.map(({ name }) =>
-          noteLine(`it is unknown what became of ${name}: it is not run a second time`, err),
+          noteLine(`the outcome of ${name} is unknown; it is not run again`, err),
         )
       case 'memory':
         return [faintly(memoryText(event))]

@@ -44,7 +44,7 @@ export function createSavingNotes(store: object | null, context: CommandContext)
           isLost = true
           return `could not be saved: ${errorText(error)}`
         case 'taken_over':
-          return 'another process continued here, so this goes to a branch of its own'
+          return 'another process continued this branch; yours is on a new branch'
         default:
           return kind satisfies never
       }
@@ -78,6 +78,7 @@ function nextStep(error: unknown, context: CommandContext): string {
     return `It is saved when that process is done. If it hangs: kill ${error.pid}`
   if (!(error instanceof SkeinError)) return 'Skein keeps trying'
   if (error.code === 'storage_full') return 'Free some space, then it is saved'
-  if (error.code === 'read_only' && error.hint !== null) return `${error.hint}. Then it is saved`
+  if (error.code === 'read_only' && error.hint !== null)
+    return `${error.hint}. It is saved as soon as the store can be written`
   return `Skein keeps trying. To check the store: ${skeinCommand(context)} doctor`
 }

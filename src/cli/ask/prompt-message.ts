@@ -43,7 +43,7 @@ export function promptMessage(
 function promptIn(input: Buffer): string {
   const text = decodeText(input)
   if (text === null)
-    throw new UsageError('what was piped in is not text', 'Say what to do with it: … | skein "…"')
+    throw new UsageError('the piped input is not text', 'Say what to do with it: … | skein "…"')
   if (input.length > maxTextBytes)
     throw new UsageError(
       `the prompt has ${formatBytes(input.length)}, at most ${formatBytes(maxTextBytes)} can be sent`,

@@ -1,9 +1,10 @@
 import type { Reply } from '../../agent/run/events.ts'
+import { turnCost } from '../../api/cost.ts'
+import { type TokensJson, tokensJson } from '../../api/usage.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { MessageReader } from '../../core/ports.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { ContextFacts } from '../answer/answer-notes.ts'
-import { turnCost } from '../output/cost.ts'
 import { widthOf } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatCount, formatMoney } from '../output/number.ts'
@@ -22,9 +23,7 @@ export interface AnswerJson {
   readonly stop: Reply['stop'] | null
   readonly text: string
   readonly model: string
-  readonly usage: Readonly<
-    Record<'input' | 'output' | 'cache_read' | 'cache_write' | 'reasoning', number | null>
-  >
+  readonly usage: TokensJson
   readonly cost_usd: number | null
   readonly context: {
     readonly used: number
@@ -62,7 +61,7 @@ export async function answerJson(facts: AnswerFacts, store: MessageReader | null
     stop,
     text: reply.text,
     model,
-    usage: usageJson(reply.usage),
+    usage: tokensJson(reply.usage),
     cost_usd: turnCost(model, reply.usage),
     context: context && {
       used: context.used,
@@ -72,16 +71,6 @@ export async function answerJson(facts: AnswerFacts, store: MessageReader | null
       summarised: context.summarised,
     },
     saved: store !== null && reply.saved,
-  }
-}
-
-function usageJson(usage: Usage): AnswerJson['usage'] {
-  return {
-    input: usage.input ?? null,
-    output: usage.output ?? null,
-    cache_read: usage.cacheRead ?? null,
-    cache_write: usage.cacheWrite ?? null,
-    reasoning: usage.reasoning ?? null,
   }
 }
 

@@ -105,7 +105,7 @@ async function sendOrAsk(
   const ending = await takeTurn(chat, words)
   if (ending !== 'busy') return ending
   chat.note(
-    'someone is answering here. w waits for it, b goes beside it on a branch, any other key goes back',
+    'another process is answering here. w: wait for it, b: send on a new branch, any other key: cancel',
   )
   const stroke = await keyboard.next()
   const key = stroke.type === 'text' ? stroke.text.toLowerCase() : ''
@@ -138,7 +138,7 @@ function statusAbove(
   { context, controller: { store } }: Chat,
 ): Pick<ReadLineOptions, 'status'> {
   if (facts === null) return {}
-  // Counted anew each time: the messages may be stored while the user types.
+  // Counted each time: the messages may be stored while the user types.
   const unsaved = () => (store ? unsavedIn(store).messages.length : 0)
   return { status: width => statusLine({ ...facts, unsaved: unsaved() }, width, context.err.style) }
 }

@@ -11,13 +11,15 @@ import { type ModelSetup, openModelSetup } from '../model/model-setup.ts'
 import { noteLine } from '../output/print.ts'
 import { wrapForTerminal } from '../output/wrap.ts'
 import { newStorePath } from '../store/store-location.ts'
-import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
+import { type ChosenConversation, chooseConversation, chooseNamed } from '../target/choose-conversation.ts'
+import { findNamed } from '../target/find-named.ts'
 import { chatOnTerminal } from './chat-on-terminal.ts'
 import { inputHistoryFile, openInputHistory } from './input/input-history.ts'
 import { openKeyboard } from './input/keyboard.ts'
 import { runSlash } from './slash/run-slash.ts'
 import { createChatController } from './state/chat-controller.ts'
 import type { Chat } from './state/chat-state.ts'
+import { pickConversation } from './state/pick-conversation.ts'
 import { printHeader } from './state/print-header.ts'
 import { takeTurn } from './take-turn.ts'
 
@@ -122,4 +124,26 @@ async function chatInLines(chat: Chat): Promise<number> {
     lines.close()
   }
   return context.signal.aborted ? exitCode.interrupted : code
+}
+
+/** `skein resume [id]`: picks a conversation and continues it. */
+export const resumeCommand: CommandHandler = async (args, context) => {
+  const [id] = args.arguments
+  if (id === undefined && !context.canAsk)
+    throw new UsageError('resume needs an id here', 'skein ls lists them')
+  const store = await context.store()
+  const start = async (chosen: ChosenConversation) => {
+    const setup = await openModelSetup(args, context, chosen.status?.conversation)
+    return startChat(chosen, context, { setup, name: null })
+  }
+  if (id !== undefined) {
+    const found = await findNamed(id, store, context)
+    if (!found) throw new NotFoundError('id', id)
+    const chosen = await chooseNamed(id, found, { force: hasOption(args, 'force') }, store, context)
+    return start(chosen)
+  }
+  const keyboard = openKeyboard(context, context.err)
+  const chosen = await pickConversation(store, keyboard, context, 'new one').finally(() => keyboard.close())
+  if (context.signal.aborted) return exitCode.interrupted
+  return start(chosen ?? (await chooseConversation({ arguments: [], options: { new: true } }, context)))
 }

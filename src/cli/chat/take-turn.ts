@@ -5,7 +5,7 @@ import type { NewMessage } from '../../core/message.ts'
 import { interruptPresses } from '../answer/interrupt-presses.ts'
 import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'
 import { reportError } from '../command-line/error-report.ts'
-import { type NextSteps, stopNote } from '../output/answer-ending.ts'
+import { type NextSteps, stopNote } from '../output/ending-words.ts'
 import { markdownSink } from '../output/markdown-sink.ts'
 import { plural } from '../output/number.ts'
 import { shortenId } from '../output/short-id.ts'
@@ -42,7 +42,7 @@ export async function takeTurn(
     if (error instanceof BusyError && words !== null && onBusy === 'refuse') return 'busy'
     // Aborted while waiting for another process: nothing was sent.
     if (error instanceof DOMException && error.name === 'AbortError') {
-      chat.note('stopped: nothing was said')
+      chat.note('stopped: nothing was sent')
       return context.signal.aborted ? 'left' : 'busy'
     }
     reportError(error, context.err)

@@ -1,11 +1,15 @@
 import type { CommandContext } from './command-context.ts'
+import { exitSoon } from './exit-soon.ts'
 
 /** Until disposed, Ctrl+C aborts the signal, as SIGTERM does, so that unfinished work is cleaned up. */
 export function stopOnInterrupt(
   context: Pick<CommandContext, 'signal'>,
 ): { readonly signal: AbortSignal } & Disposable {
   const pressed = new AbortController()
-  const stop = () => pressed.abort(new DOMException('interrupted', 'AbortError'))
+  const stop = () => {
+    pressed.abort(new DOMException('interrupted', 'AbortError'))
+    exitSoon()
+  }
   process.once('SIGINT', stop)
   return {
     signal: AbortSignal.any([context.signal, pressed.signal]),

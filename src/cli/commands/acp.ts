@@ -9,7 +9,10 @@ export const acpCommands: readonly Command[] = [
     options: {
       model: { short: 'm', value: '<name>', help: 'model, unless the editor chooses another' },
       system: { value: '<text>', help: 'system prompt' },
-      name: { value: '<name>', help: 'what another agent is remembered as; its command’s name unless given' },
+      name: {
+        value: '<name>',
+        help: 'the name that another agent’s conversations are stored under; default: its command’s name',
+      },
     },
     noJson: true,
     examples: [
@@ -31,7 +34,10 @@ export const acpCommands: readonly Command[] = [
       resume: { value: '<id>', help: 'continue exactly this conversation' },
       force: { help: 'also a conversation of another project' },
       system: { value: '<text>', help: 'system prompt, which the agent gets before everything else' },
-      name: { value: '<name>', help: 'what the agent is remembered as; its command’s name unless given' },
+      name: {
+        value: '<name>',
+        help: 'the name that the agent’s conversations are stored under; default: its command’s name',
+      },
       tell: { value: '<n>', help: 'messages that it is told where it knows nothing; 30, at most 50' },
       allow: { help: 'allow everything that the agent asks for' },
     },

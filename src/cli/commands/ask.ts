@@ -77,7 +77,7 @@ export const askCommands: readonly Command[] = [
       ['skein resume', 'a list to pick from; type to find'],
       ['skein resume a7xk5f', 'chat in this conversation'],
     ],
-    load: async () => (await import('../chat/resume.ts')).resumeCommand,
+    load: async () => (await import('../chat/chat.ts')).resumeCommand,
   },
   {
     name: 'fork',

@@ -5,6 +5,7 @@ import { dispatchCommands } from './dispatch.ts'
 import { manageCommands } from './manage.ts'
 import { readCommands } from './read.ts'
 import { repairCommands } from './repair.ts'
+import { serveCommands } from './serve.ts'
 import { completionDeclaration, setUpCommands } from './set-up.ts'
 import { exportDeclaration, transferCommands } from './transfer.ts'
 
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   ...dispatchCommands,
   ...repairCommands,
   ...transferCommands,
+  ...serveCommands,
   ...setUpCommands,
   completionDeclaration(() => [prompt, ...commands]),
 ]

@@ -25,7 +25,7 @@ export const readCommands: readonly Command[] = [
       project: { value: '<id>', help: 'of one project' },
       task: { value: '<id>', help: 'of one task' },
       traces,
-      trash: { help: 'what is in the trash' },
+      trash: { help: 'conversations in the trash' },
     },
     examples: [
       ['skein ls', '* is what skein continues, + is live'],
@@ -52,7 +52,7 @@ export const readCommands: readonly Command[] = [
       ['skein show', 'what skein would continue'],
       ['skein show a7xk5f:full-jitter', 'a branch of a conversation'],
       ['skein show v5c4zr > storm.md', 'the way to a message, as Markdown'],
-      ['skein show -x > fix.ts', 'the last code block that was said'],
+      ['skein show -x > fix.ts', 'the last code block of the conversation'],
     ],
     load: async () => (await import('../read/show.ts')).showCommand,
   },
@@ -82,7 +82,7 @@ export const readCommands: readonly Command[] = [
     arguments: [{ name: 'id', optional: true }],
     options: {},
     examples: [
-      ['skein branches a7xk5f', 'with own messages of each, and what was asked last'],
+      ['skein branches a7xk5f', 'with the number of own messages and the last question of each'],
       ['skein branches', 'of what skein would continue; * is the active one'],
     ],
     load: async () => (await import('../read/branches.ts')).branchesCommand,
@@ -127,7 +127,7 @@ export const readCommands: readonly Command[] = [
     name: 'stats',
     aliases: underNouns('stats'),
     group: 'Look',
-    summary: 'count what was said, used and paid',
+    summary: 'count messages, tokens and costs',
     arguments: [],
     options: {},
     examples: [

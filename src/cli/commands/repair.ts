@@ -27,7 +27,7 @@ export const repairCommands: readonly Command[] = [
     },
     examples: [
       ['skein recover', 'the store in use, into a new file beside it; it is left as it is'],
-      ['skein recover broken.db -o sound.db --json', 'and say exactly what was lost'],
+      ['skein recover broken.db -o sound.db --json', 'with an exact list of losses'],
     ],
     load: async () => (await import('../repair/recover.ts')).recoverCommand,
   },

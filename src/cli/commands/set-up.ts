@@ -17,7 +17,7 @@ export const setUpCommands: readonly Command[] = [
   {
     name: 'config',
     group: 'Set up',
-    summary: 'show what is set, and where each value comes from',
+    summary: 'show the settings, and where each value comes from',
     arguments: [{ name: 'models', optional: true, literal: true }],
     options: {},
     examples: [

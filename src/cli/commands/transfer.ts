@@ -27,10 +27,10 @@ export const transferCommands: readonly Command[] = [
     name: 'import',
     aliases: underNouns('import'),
     group: 'Keep',
-    summary: 'take in what skein export has written; what is there already is left alone',
+    summary: 'import files of skein export; what the store already has is left unchanged',
     arguments: [{ name: 'file', many: true }],
     options: {
-      report: { value: '<file>', help: 'write what is wrong with each bad line, as JSON Lines' },
+      report: { value: '<file>', help: 'write the reason for each bad line, as JSON Lines' },
       force: { short: 'f', help: 'write over a report that is there' },
     },
     examples: [

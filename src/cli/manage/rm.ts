@@ -22,7 +22,7 @@ import { type ConversationScope, conversationScope } from '../target/scope.ts'
 import { allConversations } from './all-conversations.ts'
 import { forgetLines, inputsOf, tellBranches, tellInputs } from './remnants.ts'
 import { findRemoval, type Removal, subtreeParts } from './removal.ts'
-import { restoreCommand } from './restore.ts'
+import { restoreCommand } from './trash.ts'
 
 /** `skein rm`: moves conversations to the trash, and deletes single messages. */
 export const rmCommand: CommandHandler = async (args, context) => {
@@ -205,7 +205,7 @@ async function isConfirmed(question: string, yes: boolean, context: CommandConte
   if (context.canAsk) return confirm(question, context)
   throw new UsageError(
     'rm asks first, and this is not a terminal',
-    'Add --yes; --dry-run shows what would go',
+    'Add --yes; --dry-run lists what would be removed',
   )
 }
 

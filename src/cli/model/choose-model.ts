@@ -1,3 +1,4 @@
+import { fullModelName, knownAliases } from '../../api/full-model-name.ts'
 import type { Config } from '../../config/config.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { MissingKeyError } from '../../core/errors.ts'
@@ -7,7 +8,6 @@ import type { CommandContext } from '../command-line/command-context.ts'
 import { similarWords } from '../command-line/similar-words.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { modelName } from '../output/model-name.ts'
-import { fullModelName, knownAliases } from './full-model-name.ts'
 import { settingsOfModel } from './model-settings.ts'
 
 /** The chosen model, and the reason. */

@@ -17,9 +17,13 @@ export type ToolStore = AgentStore & Pick<Lister, 'listDirectories'>
 
 /** The tools of the configuration, and a function that stops the servers. */
 export interface ConfiguredTools extends Pick<McpTools, 'tools' | 'close'> {
-  /** The tools of the servers, and those of the store and the model: earlier conversations, subagents. */
-  on(store: ToolStore | null, model: Model): Promise<Tools>
+  /** The tools of the servers, and those of the store and the model: earlier conversations, subagents.
+   *  `mayRun` leaves out tools, also of subagents. Default: all may run. */
+  on(store: ToolStore | null, model: Model, mayRun?: ToolFilter): Promise<Tools>
 }
+
+/** Whether a tool may run. */
+export type ToolFilter = (name: string, tool: Tools[string]) => boolean
 
 const none: Pick<McpTools, 'tools' | 'close'> = { tools: {}, close: async () => undefined }
 
@@ -40,8 +44,13 @@ async function openTools(config: Config, context: CommandContext): Promise<Confi
   return {
     tools,
     close,
-    on: (store, model) => ownTools(config, context, { store, model, tools }),
+    on: async (store, model, mayRun = () => true) =>
+      only(await ownTools(config, context, { store, model, tools: only(tools, mayRun) }), mayRun),
   }
+}
+
+function only(tools: Tools, mayRun: ToolFilter): Tools {
+  return Object.fromEntries(Object.entries(tools).filter(([name, tool]) => mayRun(name, tool)))
 }
 
 async function openServers(config: Config, context: CommandContext): Promise<typeof none> {

@@ -1,4 +1,5 @@
 import { mergeModelOptions } from '../../agent/model-options.ts'
+import { fullModelName } from '../../api/full-model-name.ts'
 import type { Config, ModelSettings } from '../../config/config.ts'
 import { numberOptions } from '../../config/model-settings.ts'
 import { positive } from '../../config/values.ts'
@@ -7,7 +8,6 @@ import type { ModelOptions } from '../../core/model.ts'
 import { type Args, textOptions } from '../command-line/command.ts'
 import { similarWords } from '../command-line/similar-words.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { fullModelName } from './full-model-name.ts'
 
 /** The settings of a model by the configuration: those of `options`, then those of its own entries. */
 export function settingsOfModel(

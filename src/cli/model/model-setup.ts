@@ -193,7 +193,8 @@ export function agentSettings(
   model: string,
   call: CallOptions = { window: null, options: {} },
 ): ModelOptions & { readonly window: { readonly limit: number } } & Pick<AgentOptions, 'strategy'> {
-  const { maxTokens, keepRecentMessages, maxMessages, tokenStrategy } = config.conversation
+  const { maxTokens, keepRecentMessages, maxMessages, maxAgeMs, loadLimit, tokenStrategy } =
+    config.conversation
   const own = settingsOfModel(config, model)
   const limit = call.window ?? own.window
   return {
@@ -204,6 +205,8 @@ export function agentSettings(
       keepRecent: keepRecentMessages,
       ...(maxTokens === null ? {} : { maxTokens }),
       ...(maxMessages === null ? {} : { maxMessages }),
+      ...(maxAgeMs === null ? {} : { maxAgeMs }),
+      ...(loadLimit === null ? {} : { maxLoaded: loadLimit }),
     } as { readonly limit: number },
   }
 }

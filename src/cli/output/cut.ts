@@ -38,13 +38,6 @@ export function cutLineMiddle(text: string, width: number, dots = '…'): string
   return head + dots + end(text, room - widthOf(head))
 }
 
-/** Collapses all white space to single spaces, so that the text is one line. */
-export function collapseSpaces(text: string, most = 2000): string {
-  // A message can be megabytes long, and a line shows only its beginning.
-  const beginning = text.length > most * 4 ? text.slice(0, most * 4) : text
-  return beginning.replace(/\s+/gu, ' ').trim()
-}
-
 /** Pads with spaces on the right. Colours in the text do not count. */
 export function padEnd(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)))

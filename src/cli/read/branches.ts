@@ -1,13 +1,11 @@
-import type { BranchInfo } from '../../core/branch.ts'
-import type { ConversationId } from '../../core/ids.ts'
-import type { Message } from '../../core/message.ts'
-import { collectPages } from '../../core/pages.ts'
-import type { ConversationReader, MessageReader } from '../../core/ports.ts'
+import { branchJson } from '../../api/branch.ts'
+import { readBranches, type ShownBranch } from '../../api/read-branches.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { gistOf } from '../../core/gist.ts'
 import type { CommandHandler } from '../command-line/command.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { collapseSpaces, cut } from '../output/cut.ts'
-import { gistOf } from '../output/gist.ts'
+import { cut } from '../output/cut.ts'
 import { printJson, printNote, tsvField } from '../output/print.ts'
 import { uniqueShortId } from '../output/short-id.ts'
 import type { Style } from '../output/style.ts'
@@ -15,9 +13,7 @@ import { tableLines } from '../output/table.ts'
 import { formatAge } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'
 import { needNamed } from '../target/find-named.ts'
-import { lastPrompt } from '../target/last-prompt.ts'
 import { newestHere } from '../target/newest-here.ts'
-import { findForks } from './branch-forks.ts'
 
 /** `skein branches`: lists the branches of a conversation, the most recently active last. */
 export const branchesCommand: CommandHandler = (args, context) =>
@@ -48,36 +44,6 @@ export const branchesCommand: CommandHandler = (args, context) =>
     return exitCode.ok
   })
 
-/** A branch with what is shown of it. */
-export interface ShownBranch {
-  readonly info: Pick<BranchInfo, 'name' | 'active' | 'key' | 'title' | 'base' | 'createdAt' | 'updatedAt'>
-  readonly head: Message | null
-  /** Messages of its path that are on no other branch. */
-  readonly own: number
-  /** The last question. */
-  readonly prompt: Message | null
-}
-
-/** The branches of a conversation with what is shown of each, the most recently active last. */
-export async function readBranches(
-  store: ConversationReader & MessageReader,
-  id: ConversationId,
-): Promise<readonly ShownBranch[]> {
-  const infos = await collectPages(page => store.listBranches(id, page))
-  const read: Omit<ShownBranch, 'own'>[] = []
-  for (const info of infos) {
-    const { prompt, after } = await lastPrompt(store, info.head)
-    read.push({ info, head: after.at(-1) ?? prompt, prompt })
-  }
-  const { own } = findForks(
-    await collectPages(page => store.listStretches(id, page)),
-    read.map(({ info, head }) => ({ name: info.name, head })),
-  )
-  return read
-    .map(row => ({ ...row, own: own.get(row.info.name) ?? 0 }))
-    .sort((a, b) => a.info.updatedAt.getTime() - b.info.updatedAt.getTime())
-}
-
 /** Branches for people: `* full-jitter  d6y3pf   6 of 58  now  what was asked last`. */
 function branchLines(
   rows: readonly ShownBranch[],
@@ -107,20 +73,4 @@ function branchLines(
     width,
     { dots: style.symbols.dots },
   )
-}
-
-function branchJson({ info, head, own, prompt }: ShownBranch) {
-  return {
-    name: info.name,
-    active: info.active,
-    head: head?.id ?? null,
-    key: info.key,
-    title: info.title,
-    base: info.base,
-    own_messages: own,
-    path_messages: head === null ? 0 : head.depth + 1,
-    created_at: info.createdAt.toISOString(),
-    updated_at: info.updatedAt.toISOString(),
-    prompt: prompt === null ? null : { id: prompt.id, text: gistOf(prompt) },
-  }
 }

@@ -1,4 +1,6 @@
-import { type EventType, eventTypes, type TraceEvent } from '../../core/event.ts'
+import { eventJson } from '../../api/event.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { type EventType, eventTypes } from '../../core/event.ts'
 import type { JsonObject } from '../../core/json.ts'
 import {
   type Args,
@@ -9,7 +11,6 @@ import {
 } from '../command-line/command.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { collapseSpaces } from '../output/cut.ts'
 import { printJson, printNote, tsvField } from '../output/print.ts'
 import { tableLines } from '../output/table.ts'
 import { formatTime } from '../output/time.ts'
@@ -77,8 +78,4 @@ function dataText(data: JsonObject): string {
     return `${name}: ${text}`
   })
   return collapseSpaces(parts.join(', '))
-}
-
-function eventJson({ n, type, createdAt, data }: TraceEvent) {
-  return { n, type, created_at: createdAt.toISOString(), data }
 }

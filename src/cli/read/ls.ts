@@ -1,5 +1,11 @@
+import { conversationJson } from '../../api/conversation.ts'
+import { metadataValue } from '../../api/metadata-value.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { gistOf } from '../../core/gist.ts'
 import type { ConversationFilter, ListedConversation } from '../../core/listing.ts'
+import type { ConversationOverview, OverviewReader } from '../../core/overview.ts'
 import type { ConversationReader, Lister } from '../../core/ports.ts'
+import { isTurnLive } from '../../system/live-turn.ts'
 import {
   type Args,
   type CommandHandler,
@@ -10,10 +16,9 @@ import {
 } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
-import { metadataValue, splitAssignment } from '../command-line/metadata-option.ts'
+import { splitAssignment } from '../command-line/metadata-option.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { collapseSpaces, cut, cutLineMiddle } from '../output/cut.ts'
-import { gistOf } from '../output/gist.ts'
+import { cut, cutLineMiddle } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatInteger } from '../output/number.ts'
 import { printJson, printLines, printNote, tsvField } from '../output/print.ts'
@@ -27,8 +32,6 @@ import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { newestHere } from '../target/newest-here.ts'
 import { type ConversationScope, conversationScope } from '../target/scope.ts'
-import { type ConversationFacts, readConversationFacts } from './conversation-facts.ts'
-import { conversationJson } from './conversation-json.ts'
 
 /** `skein ls`: lists the conversations of the scope, newest last for people and newest first for programs. */
 export const lsCommand: CommandHandler = (args, context) => {
@@ -41,12 +44,13 @@ export const lsCommand: CommandHandler = (args, context) => {
     const scope = await conversationScope(store, context, { all, trashed })
     const filter: ConversationFilter = { ...listFilter(args), ...scope.filter }
     const { items, skipped } = await listed(store, filter, limit)
-    const facts = await readConversationFacts(store, items, context.now())
+    const facts = await overviewsOf(store, items)
     for (const { id, reason } of skipped) printNote(context, `! ${id} cannot be read: ${reason}`)
     if (context.json) {
-      const list = []
-      for (const one of facts) list.push(await conversationJson(store, one))
-      printJson(context, list)
+      printJson(
+        context,
+        facts.map(one => conversationJson(one, turn => isTurnLive(turn, context.now()))),
+      )
     } else if (context.out.isTerminal) {
       await printTable(store, context, facts, { showsDirectory: all })
       await countLine(store, context, args, scope, filter, { shown: facts.length, limit })
@@ -132,22 +136,33 @@ async function listed(store: Lister, filter: ConversationFilter, limit: number) 
   return { items, skipped }
 }
 
+/** The store reads at most 1,000 at once. */
+async function overviewsOf(
+  store: OverviewReader,
+  conversations: readonly ListedConversation[],
+): Promise<readonly ConversationOverview[]> {
+  const overviews: ConversationOverview[] = []
+  for (let i = 0; i < conversations.length; i += 1000)
+    overviews.push(...(await store.readOverviews(conversations.slice(i, i + 1000))))
+  return overviews
+}
+
 async function printTable(
   store: ConversationReader & Lister,
   context: CommandContext,
-  facts: readonly ConversationFacts[],
+  facts: readonly ConversationOverview[],
   { showsDirectory }: { readonly showsDirectory: boolean },
 ): Promise<void> {
   const { style, width } = context.out
   const { newest } = await newestHere(store, context)
   const among = shortIds(facts.map(({ conversation }) => conversation.id))
   const rows: ListRow[] = []
-  for (const { conversation: one, last, pathMessages, branches, isLive } of facts) {
+  for (const { conversation: one, last, pathMessages, branches, openTurns } of facts) {
     rows.push({
       // A unique id costs a query. Long lists use prefixes that are unique within the list.
       id: facts.length <= 100 ? await uniqueShortId(store, one.id) : among.get(one.id)!,
       isNext: one.id === newest?.conversation.id,
-      isLive,
+      isLive: openTurns.some(turn => isTurnLive(turn, context.now())),
       title: style.safe(titleOf(one)),
       directory: showsDirectory ? style.safe(tildify(one.directory ?? '', context.env)) : null,
       lastWords: last === null ? '' : style.safe(gistOf(last)),
@@ -216,7 +231,7 @@ async function otherWays(
 
 function tabbed(
   context: CommandContext,
-  { conversation: one, pathMessages, branches }: ConversationFacts,
+  { conversation: one, pathMessages, branches }: ConversationOverview,
 ): string {
   const fields = [
     one.id,

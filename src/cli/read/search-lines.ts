@@ -1,8 +1,6 @@
-import type { MediaBlock } from '../../core/block.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import type { SearchHit } from '../../core/listing.ts'
-import { fileText } from '../../core/search/file-text.ts'
-import { collapseSpaces, cut, cutLineMiddle, padEnd, widthOf } from '../output/cut.ts'
-import { outputText } from '../output/gist.ts'
+import { cut, cutLineMiddle, padEnd, widthOf } from '../output/cut.ts'
 import { plural } from '../output/number.ts'
 import type { Style } from '../output/style.ts'
 import { formatAge } from '../output/time.ts'
@@ -83,46 +81,4 @@ export function markSnippet({ text, marks }: SearchHit['snippet'], width: number
     at = Math.min(end, seen)
   }
   return shown + plain(line.slice(at))
-}
-
-/** The type of the block that matched. */
-export type HitKind = 'text' | 'thinking' | 'tool_call' | 'tool_result' | 'file'
-
-/** The type of the block that contains the snippet. Default: by role. */
-export function hitKind({ message, snippet }: SearchHit): HitKind {
-  const suggested = message.role === 'tool_result' ? 'tool_result' : 'text'
-  const said = message.content.flatMap(block => saidIn(block) ?? [])
-  if (said.every(({ kind }) => kind === suggested)) return suggested
-  const shown = snippet.text.replace(/^…|…$/g, '')
-  // Usually the snippet is found literally, except for white space.
-  const asShown = said.find(({ text }) => text.slice(0, mostRead).replace(/\s+/g, ' ').includes(shown))
-  if (asShown) return asShown.kind
-  const words = bare(shown)
-  return said.find(({ text }) => bare(text).includes(words))?.kind ?? suggested
-}
-
-/** How much of a block is searched. */
-const mostRead = 200_000
-
-function saidIn(block: SearchHit['message']['content'][number]): { kind: HitKind; text: string } | null {
-  switch (block.type) {
-    case 'text':
-    case 'thinking':
-      return { kind: block.type, text: String(block.text) }
-    case 'tool_call':
-      return { kind: 'tool_call', text: `${block.name} ${JSON.stringify(block.input)}` }
-    case 'tool_result':
-      return { kind: 'tool_result', text: outputText((block.output ?? null) as never) }
-    case 'file': {
-      const file = block as MediaBlock
-      return { kind: 'file', text: `${file.name ?? ''} ${file.url ?? ''} ${fileText(file)}` }
-    }
-    default:
-      return null
-  }
-}
-
-/** Letters and digits only: a snippet writes escapes and white space differently. */
-function bare(text: string): string {
-  return text.slice(0, mostRead).replace(/[^\p{L}\p{N}]+/gu, '')
 }

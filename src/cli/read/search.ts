@@ -1,3 +1,5 @@
+import { hitKind, searchHitJson } from '../../api/search-hit.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import type { Searcher, SearchHit, SearchOptions, SearchPage } from '../../core/listing.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, Maintainer, MessageReader } from '../../core/ports.ts'
@@ -5,7 +7,6 @@ import { type CommandHandler, hasOption, limitOption } from '../command-line/com
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { collapseSpaces } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatInteger, plural } from '../output/number.ts'
 import { noteLine, printJson, printLines, printNote, tsvField } from '../output/print.ts'
@@ -16,7 +17,7 @@ import { wrap } from '../output/wrap.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { conversationScope } from '../target/scope.ts'
-import { type HitGroup, hitKind, searchLines } from './search-lines.ts'
+import { type HitGroup, searchLines } from './search-lines.ts'
 
 /** The most that the store returns at once, and the most that are counted outside the scope. */
 const mostHits = 200
@@ -38,7 +39,7 @@ export const searchCommand: CommandHandler = (args, context) => {
       found = await look()
     }
     const { items, next, unindexed } = found
-    if (context.json) printJson(context, items.map(hitJson))
+    if (context.json) printJson(context, items.map(searchHitJson))
     else if (context.out.isTerminal) await printHits(store, context, items, hasOption(args, 'all'))
     else
       await printLines(
@@ -180,22 +181,6 @@ async function countLine(
   const { faint, symbols } = context.err.style
   if (context.quiet || context.json) return
   for (const line of wrap(parts.join(` ${symbols.bar} `), context.err.width)) context.err.line(faint(line))
-}
-
-function hitJson(hit: SearchHit) {
-  const { message, conversation, branches, snippet } = hit
-  return {
-    message: message.id,
-    conversation: conversation.id,
-    branch: branches[0] ?? null,
-    title: conversation.title,
-    role: message.role,
-    kind: hitKind(hit),
-    created_at: message.createdAt.toISOString(),
-    snippet: snippet.text,
-    marks: snippet.marks.map(({ start, end }) => [start, end]),
-    directory: conversation.directory,
-  }
 }
 
 function tabbed(context: CommandContext, hit: SearchHit): string {

@@ -1,10 +1,14 @@
+import { conversationCost, turnCost } from '../../api/cost.ts'
+import { endingAt, turnUsageAt } from '../../api/path-facts.ts'
 import { type Block, isKnown, type ToolResultBlock } from '../../core/block.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { outputText } from '../../core/gist.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import type { Usage } from '../../core/turn.ts'
-import { conversationCost, turnCost } from '../output/cost.ts'
-import { collapseSpaces, cut, cutLineMiddle, widthOf } from '../output/cut.ts'
-import { outputText } from '../output/gist.ts'
+import { isTurnLive } from '../../system/live-turn.ts'
+import { cut, cutLineMiddle, widthOf } from '../output/cut.ts'
+import { endingText } from '../output/ending-words.ts'
 import { markdownPrinter } from '../output/markdown-printer.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatBytes, formatCount, formatMoney, plural } from '../output/number.ts'
@@ -13,8 +17,6 @@ import { tildify } from '../output/tildify.ts'
 import { formatTime } from '../output/time.ts'
 import { toolLine, toolResults } from '../output/tool-line.ts'
 import { proseWidth, wrap } from '../output/wrap.ts'
-import { isTurnLive } from './live-turn.ts'
-import { endingAt, endingText, turnUsageAt } from './path-facts.ts'
 import type { PathPart, ShownDraft, ShownPath, ShownSummary } from './shown-path.ts'
 
 export interface ShowOptions {
@@ -30,6 +32,9 @@ export interface ShowOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly now: number
 }
+
+/** Fewer characters of a label are not printed. */
+const shortestLabel = 8
 
 /** A path for people: a heading and the text of each message, and one line per tool call. */
 export async function* showLines(
@@ -56,7 +61,7 @@ function* draftLines({ turn, text }: ShownDraft, { facts }: ShownPath, look: Sho
   const state = isTurnLive(turn, look.now)
     ? style.ok('+ live')
     : style.note(`${style.symbols.note} not finished`)
-  yield `${style.title(who)}  ${state}`
+  yield `${style.title(cut(who, Math.max(12, look.width - 18), style.symbols.dots))}  ${state}`
   yield* markdownLines(text, look)
   yield ''
 }
@@ -83,10 +88,11 @@ function* partLines(shown: PathPart, look: ShowOptions): Generator<string> {
       message.role === 'tool_result' ? message.content.filter(block => !isFolded(block)) : message.content
     // Results are shown with their calls.
     if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) return
-    yield headingOf(message)
+    yield* headingOf(message)
     if (message.erased) {
       const { by, erasedAt: at, reason } = message.erased
-      yield style.faint(style.safe(collapseSpaces(`(erased by ${by} on ${formatTime(at)}: ${reason})`)))
+      const text = style.safe(collapseSpaces(`(erased by ${by} on ${formatTime(at)}: ${reason})`))
+      for (const line of wrap(text, prose)) yield style.faint(line)
     }
     let isText = message.erased !== null
     for (const block of blocks) {
@@ -104,29 +110,33 @@ function* partLines(shown: PathPart, look: ShowOptions): Generator<string> {
     return block.type === 'tool_result' && results.get(block.callId)?.block === block
   }
 
-  function headingOf(message: Message): string {
+  /** Name, time, id and ending are always printed, in two lines if they are too wide for one. The rest is
+   *  shortened or dropped to fit. */
+  function headingOf(message: Message): readonly string[] {
+    const { dots, note } = style.symbols
     const parts = [
-      style.title(style.safe(speakerName(message, shown))),
+      style.title(cut(style.safe(speakerName(message, shown)), Math.max(12, width - 40), dots)),
       style.faint(formatTime(message.createdAt)),
+      style.id(look.short(message.id)),
     ]
-    parts.push(style.id(look.short(message.id)))
+    const ends: string[] = []
+    const ending = endingAt(message, shown.turns, turn => isTurnLive(turn, look.now))
+    if (ending !== null)
+      ends.push(ending.status === 'live' ? style.ok('+ live') : style.note(`${note} ${endingText(ending)}`))
+    const room = () => width - widthOf([...parts, ...ends, ''].join('  '))
     const siblings = shown.siblings.get(message.id)
     if (siblings) {
+      const count = `${siblings.at} of ${siblings.names.length}`
       const names = siblings.names.map(name => style.safe(collapseSpaces(name))).join(', ')
-      parts.push(style.branch(`(${siblings.at} of ${siblings.names.length}: ${names})`))
+      const whole = `(${count}: ${names})`
+      parts.push(style.branch(widthOf(whole) <= room() ? whole : `(${count})`))
     }
-    if (message.label !== null) parts.push(style.faint(style.safe(collapseSpaces(message.label))))
+    if (message.label !== null && room() >= shortestLabel)
+      parts.push(style.faint(cut(style.safe(collapseSpaces(message.label)), room(), dots)))
     const usage = turnUsageAt(message, shown)
     const words = usage ? usageWords(usage, modelOf(message, shown)) : ''
-    // The usage is dropped if the heading is too wide.
-    const fits = widthOf([...parts, words].join('  ')) <= width
-    if (words !== '' && fits) parts.push(style.faint(words))
-    const ending = endingAt(message, shown, look.now)
-    if (ending !== null) {
-      const isLive = ending.status === 'live'
-      parts.push(isLive ? style.ok('+ live') : style.note(`${style.symbols.note} ${endingText(ending)}`))
-    }
-    return parts.join('  ')
+    if (words !== '' && widthOf(words) <= room()) parts.push(style.faint(words))
+    return packParts([...parts, ...ends], '  ', width)
   }
 
   function* blockLines(block: Block, message: Message): Generator<string> {
@@ -186,7 +196,9 @@ function* partLines(shown: PathPart, look: ShowOptions): Generator<string> {
     if (summary.model !== null) facts.push(style.safe(modelName(summary.model)))
     const line = facts.join(` ${dot} `)
     const rules = rule.repeat(3)
-    yield style.faint(widthOf(line) + 8 <= width ? `${rules} ${line} ${rules}` : line)
+    yield style.faint(
+      widthOf(line) + 8 <= width ? `${rules} ${line} ${rules}` : cut(line, width, style.symbols.dots),
+    )
     if (full) yield* indented('summary', summary.text)
   }
 
@@ -202,17 +214,20 @@ function* partLines(shown: PathPart, look: ShowOptions): Generator<string> {
   }
 }
 
-function* head({ facts, branch }: ShownPath, { width, style, short, env }: ShowOptions): Generator<string> {
-  const { conversation: one, pathMessages, isLive } = facts
+function* head(
+  { facts, branch }: ShownPath,
+  { width, style, short, env, now }: ShowOptions,
+): Generator<string> {
+  const { conversation: one, pathMessages, openTurns } = facts
   const { dot, dots } = style.symbols
   yield style.title(cut(style.safe(collapseSpaces(one.title ?? one.label ?? '(no title)')), width, dots))
-  const parts = [style.safe(branch), plural(pathMessages, 'message')]
+  const parts = [cut(style.safe(branch), width, dots), plural(pathMessages, 'message')]
   if (one.directory !== null)
     parts.push(cutLineMiddle(style.safe(tildify(one.directory, env)), Math.min(40, width), dots))
   if (one.tokensUsed > 0) parts.push(`${formatCount(one.tokensUsed)} tokens`)
   const cost = one.tokensUsed > 0 ? formatMoney(conversationCost(one)) : ''
   if (cost !== '') parts.push(cost)
-  if (isLive) parts.push('live')
+  if (openTurns.some(turn => isTurnLive(turn, now))) parts.push('live')
   if (one.trashedAt !== null) parts.push('in the trash')
   const id = short(one.id)
   const [first, ...others] = packParts([id, ...parts], ` ${dot} `, width)

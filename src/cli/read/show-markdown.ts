@@ -1,12 +1,14 @@
+import { endingAt } from '../../api/path-facts.ts'
 import { type Block, isKnown, type ToolResultBlock } from '../../core/block.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { mainArgument, outputText } from '../../core/gist.ts'
 import type { Message } from '../../core/message.ts'
-import { collapseSpaces } from '../output/cut.ts'
-import { mainArgument, outputText } from '../output/gist.ts'
+import { isTurnLive } from '../../system/live-turn.ts'
+import { endingText } from '../output/ending-words.ts'
 import { plural } from '../output/number.ts'
 import type { Style } from '../output/style.ts'
 import { formatDuration } from '../output/time.ts'
 import { outcomeText, toolResults } from '../output/tool-line.ts'
-import { endingAt, endingText } from './path-facts.ts'
 import { speakerName } from './show-lines.ts'
 import type { PathPart, ShownPath } from './shown-path.ts'
 
@@ -47,7 +49,7 @@ function* partLines(shown: PathPart, look: ShowMarkdownOptions): Generator<strin
     if (message.role === 'tool_result' && blocks.length === 0 && message.erased === null) return
     yield ''
     yield `## ${safe(speakerName(message, shown))} (${message.createdAt.toISOString()}, ${message.id})`
-    const ending = endingAt(message, shown, look.now)
+    const ending = endingAt(message, shown.turns, turn => isTurnLive(turn, look.now))
     if (message.erased) yield* ['', `(erased: ${safe(collapseSpaces(message.erased.reason))})`]
     let wasLine = false
     for (const block of blocks) {

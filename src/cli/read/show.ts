@@ -1,3 +1,4 @@
+import { gistOf } from '../../core/gist.ts'
 import type { Message } from '../../core/message.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
@@ -6,7 +7,6 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { checkFields, fieldNames } from '../command-line/json-fields.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { cut, padEnd, widthOf } from '../output/cut.ts'
-import { gistOf } from '../output/gist.ts'
 import { formatInteger } from '../output/number.ts'
 import { printPaged } from '../output/pager.ts'
 import { type JsonMember, printJsonObject, printLines, printNote, tsvField } from '../output/print.ts'
@@ -27,7 +27,7 @@ const newestShown = 200
 export const showCommand: CommandHandler = (args, context) => {
   checkOptions(args, context)
   return withStore(context, async store => {
-    const shown = await readShownPath(store, await resolved(store, args, context), context.now())
+    const shown = await readShownPath(store, await resolved(store, args, context))
     const fromDepth = await depthOf(store, shown, textOption(args, 'from'))
     if (hasOption(args, 'code')) return printCode(shown, fromDepth, context)
     const isForPeople = context.out.isTerminal && !context.json
@@ -128,7 +128,7 @@ async function depthOf(
   const { message: id } = await store.resolve(from)
   if (id === null) throw new UsageError(`--from takes a message, and ${from} is a conversation`)
   const [message] = await store.getMessages([id], { blobs: 'preview' })
-  const isOnPath = message!.conversationId === shown.facts.conversation.id && shown.contains(message!)
+  const isOnPath = message!.conversationId === shown.facts.conversation.id && (await shown.contains(message!))
   if (!isOnPath) throw new UsageError(`${from} is not on this path`, `skein show ${from} shows the way to it`)
   return message!.depth
 }

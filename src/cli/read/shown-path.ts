@@ -1,17 +1,18 @@
+import { nameSiblings, readForks } from '../../api/read-branches.ts'
+import type { BranchForks } from '../../core/branch-forks.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
+import type { ConversationOverview, OverviewReader } from '../../core/overview.ts'
 import { collectPages, itemsOf } from '../../core/pages.ts'
+import type { PathSection, PathSectionReader, ToolTime } from '../../core/path-section.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Summary } from '../../core/summary.ts'
 import type { Turn } from '../../core/turn.ts'
-import { gistOf } from '../output/gist.ts'
-import { type BranchForks, findForks } from './branch-forks.ts'
-import { type ConversationFacts, readConversationFacts } from './conversation-facts.ts'
 
 /** A path of a conversation, which is read in parts: it may be larger than the memory. */
 export interface ShownPath {
-  readonly facts: ConversationFacts
+  readonly facts: ConversationOverview
   readonly branch: string
   /** Its last message; null for an empty branch. */
   readonly end: Message | null
@@ -20,7 +21,7 @@ export interface ShownPath {
   /** The parts of the path, in order. */
   parts(which?: PathRange): AsyncGenerator<PathPart>
   /** Whether a message is on the path. */
-  contains(message: Pick<Message, 'seq'>): boolean
+  contains(message: Pick<Message, 'id' | 'depth'>): Promise<boolean>
 }
 
 /** Which messages of a path to read. Default: all. */
@@ -33,7 +34,7 @@ export interface PathRange {
 
 /** Consecutive messages of a path, with everything that is shown with them. */
 export interface PathPart {
-  readonly facts: ConversationFacts
+  readonly facts: ConversationOverview
   readonly messages: readonly Message[]
   /** The same messages, and some before and after them: a tool's result may be in the next part. */
   readonly around: readonly Message[]
@@ -46,7 +47,7 @@ export interface PathPart {
   /** Subagent runs, by the message that started them. */
   readonly traces: ReadonlyMap<string, readonly ListedConversation[]>
   /** How long the tool calls took. */
-  readonly toolTimes: ToolTimes
+  readonly toolTimes: ToolDurations
 }
 
 export interface ShownDraft {
@@ -61,124 +62,101 @@ export interface ShownSummary extends Summary {
 
 export interface SiblingNames {
   readonly at: number
+  readonly ids: readonly string[]
   readonly names: readonly string[]
 }
 
 /** The messages of a part. */
 const partSize = 500
 
+/** The ports that a path is read through. */
+export type PathReader = ConversationReader & MessageReader & Lister & OverviewReader & PathSectionReader
+
 /** Finds the path that ends with a message, or with the head of a branch. */
 export async function readShownPath(
-  store: ConversationReader & MessageReader & Lister,
+  store: PathReader,
   { conversation, branch, message }: Resolved,
-  now: number,
 ): Promise<ShownPath> {
   const { id } = conversation
   const endId = message ?? branch.head
   const [end = null] = endId === null ? [] : await store.getMessages([endId], { blobs: 'preview' })
-  const [read] = await readConversationFacts(store, [{ ...conversation, branch }], now)
+  const [read] = await store.readOverviews([{ ...conversation, branch }])
   const facts = { ...read!, pathMessages: end === null ? 0 : end.depth + 1 }
-  const forks = await readForks(store, id)
+  // Only forks, and a path that ends with any message, need the shape of the whole tree.
+  let reading: Promise<BranchForks> | undefined
+  const forks = () => {
+    reading ??= readForks(store, id)
+    return reading
+  }
   return {
     facts,
-    branch: message === null ? branch.name : branchOf(forks, end, branch.name),
+    branch: message === null ? branch.name : branchOf(await forks(), end, branch.name),
     end,
-    draft: await readDraft(store, id, end),
-    contains: ({ seq }) => end !== null && forks.isOnPath(seq, end.seq),
+    draft: await readDraft(store, facts.openTurns, end),
+    async contains({ id: messageId, depth }) {
+      if (end === null || depth > end.depth) return false
+      const { messages } = await store.readPathSection(end.id, { from: depth, limit: 1, blobs: 'preview' })
+      return messages[0]?.id === messageId
+    },
     async *parts(which = {}) {
       if (end === null) return
       const traces = await readTraces(store, id)
-      const toolTimes = await readToolTimes(store, id)
       const order = which.newest === undefined ? 'ascending' : 'descending'
-      const turnsOf = turnReader(store, id, order)
       const summariesOf = summaryReader(store, id, order)
-      for await (const { messages, around } of readMessages(store, end, which)) {
+      for await (const { section, messages, around } of readSections(store, end, which)) {
         yield {
           facts,
           messages,
           around,
-          turns: await turnsOf(messages),
+          turns: new Map(section.turns.map(turn => [turn.first, turn])),
           summaries: await summariesOf(messages),
-          siblings: await nameSiblings(store, forks, messages),
+          siblings: await siblingsOf(store, forks, section),
           traces,
-          toolTimes,
+          toolTimes: durationsOf(section.toolTimes),
         }
       }
     },
   }
 }
 
-type MessagesOfPart = Pick<PathPart, 'messages' | 'around'>
+interface SectionPart extends Pick<PathPart, 'messages' | 'around'> {
+  readonly section: PathSection
+}
 
-async function* readMessages(
-  store: MessageReader,
+async function* readSections(
+  store: PathSectionReader,
   end: Message,
   { newest, fromDepth = 0 }: PathRange,
-): AsyncGenerator<MessagesOfPart> {
+): AsyncGenerator<SectionPart> {
   const wanted = Math.min(newest ?? Number.POSITIVE_INFINITY, end.depth + 1 - fromDepth)
-  // A tail reads nothing before it, but is one piece. It begins with a turn, so it may be shorter than asked.
-  if (wanted <= partSize) {
-    const { messages: tail } = await store.tail(end.id, { messages: 2 * wanted })
-    const messages = tail.slice(-wanted)
-    if (newest !== undefined || messages.length === wanted) return yield { messages, around: tail }
+  if (newest !== undefined || wanted <= partSize) {
+    // The calls of the first results may be before them.
+    const limit = Math.max(1, Math.min(2 * wanted, 1_000))
+    const section = await store.readPathSection(end.id, { limit })
+    return yield { section, messages: section.messages.slice(-wanted), around: section.messages }
   }
-  let [before, messages]: [readonly Message[], readonly Message[] | null] = [[], null]
-  for await (const next of pagesOf(store, end.id, fromDepth)) {
-    if (messages?.length) yield { messages, around: [...before, ...messages, ...next] }
-    before = messages ?? []
-    messages = next
-  }
-  if (messages?.length) yield { messages, around: [...before, ...messages] }
-}
-
-async function* pagesOf(
-  store: Pick<MessageReader, 'listPath'>,
-  end: MessageId,
-  fromDepth: number,
-): AsyncGenerator<readonly Message[]> {
-  for (let after: string | null | undefined; after !== null; ) {
-    const page: Awaited<ReturnType<MessageReader['listPath']>> = await store.listPath(end, {
-      limit: partSize,
-      fromDepth,
-      ...(after !== undefined && { after }),
-    })
-    yield page.items
-    after = page.next
-  }
-}
-
-/** Reads the turns of one part after the other. The newest part alone is read from the end. */
-function turnReader(
-  store: Pick<MessageReader, 'listTurns'>,
-  id: ConversationId,
-  order: 'ascending' | 'descending',
-): (messages: readonly Message[]) => Promise<ReadonlyMap<number, Turn>> {
-  const known = new Map<number, Turn>()
-  const turns = itemsOf(page => store.listTurns(id, { ...page, order }))
-  let reached = order === 'ascending' ? -1 : Number.POSITIVE_INFINITY
-  return async messages => {
-    const wanted = messages.flatMap(({ turn }) => turn ?? [])
-    // The turns of a path begin in its order.
-    const [oldest, newest] = [wanted[0], wanted.at(-1)]
-    if (oldest === undefined || newest === undefined) return new Map()
-    while (order === 'ascending' ? reached < newest : reached > oldest) {
-      const { value: turn, done } = await turns.next()
-      if (done) break
-      reached = turn.first
-      known.set(turn.first, turn)
+  let before: readonly Message[] = []
+  let section: PathSection | null = null
+  for (let from = fromDepth; from <= end.depth; from += partSize) {
+    const next: PathSection = await store.readPathSection(end.id, { from, limit: partSize })
+    if (section !== null) {
+      const { messages } = section
+      yield { section, messages, around: [...before, ...messages, ...next.messages] }
+      before = messages
     }
-    for (const first of known.keys()) if (first < oldest) known.delete(first)
-    return new Map(known)
+    section = next
   }
+  if (section !== null)
+    yield { section, messages: section.messages, around: [...before, ...section.messages] }
 }
 
 /** Includes the draft of a dead process, which becomes a message only when the next turn begins. */
 async function readDraft(
-  store: MessageReader,
-  id: ConversationId,
+  store: Pick<MessageReader, 'readDraft'>,
+  openTurns: readonly Turn[],
   end: Message | null,
 ): Promise<ShownDraft | null> {
-  for (const turn of await collectPages(page => store.listTurns(id, { status: 'open', ...page }))) {
+  for (const turn of openTurns) {
     if (turn.last !== end?.seq) continue
     const pieces = await collectPages(page => store.readDraft(turn.conversationId, turn.key, page))
     const text = pieces.flatMap(piece => (piece.type === 'text' ? piece.text : [])).join('')
@@ -187,18 +165,16 @@ async function readDraft(
   return null
 }
 
-/** Reads how the branches share the tree. */
-async function readForks(
-  store: ConversationReader & MessageReader,
-  id: ConversationId,
-): Promise<BranchForks> {
-  const branches = await collectPages(page => store.listBranches(id, page))
-  const heads = branches.flatMap(({ head }) => head ?? [])
-  const ends = new Map((await store.getMessages(heads, { blobs: 'preview' })).map(one => [one.id, one]))
-  return findForks(
-    await collectPages(page => store.listStretches(id, page)),
-    branches.map(({ name, head }) => ({ name, head: head === null ? null : ends.get(head)! })),
-  )
+/** How long a tool call took; null if it was not traced. */
+type ToolDurations = (message: MessageId, callId: string) => number | null
+
+/** Some recorders trace the message of a call, others only the id of the call. */
+function durationsOf(times: readonly ToolTime[]): ToolDurations {
+  const took = new Map<string, number>()
+  for (const { messageId, callId, startedAt, endedAt } of times) {
+    if (endedAt !== null) took.set(`${messageId ?? ''} ${callId}`, endedAt.getTime() - startedAt.getTime())
+  }
+  return (message, callId) => took.get(`${message} ${callId}`) ?? took.get(` ${callId}`) ?? null
 }
 
 /** Reads the summaries that end in one part after the other, in the order of their last messages. A summary
@@ -233,20 +209,15 @@ function summaryReader(
   }
 }
 
-async function nameSiblings(
+async function siblingsOf(
   store: MessageReader,
-  forks: BranchForks,
-  messages: readonly Message[],
+  forks: () => Promise<BranchForks>,
+  section: PathSection,
 ): Promise<ReadonlyMap<string, SiblingNames>> {
   const named = new Map<string, SiblingNames>()
-  for (const { id: messageId } of messages) {
-    const siblings = forks.siblings(messageId)
-    if (siblings.length === 0) continue
-    const names: string[] = []
-    for (const { id: first, branches: through } of siblings) {
-      names.push(through[0] ?? (await firstWords(store, first as MessageId)))
-    }
-    named.set(messageId, { at: siblings.findIndex(one => one.id === messageId) + 1, names })
+  for (const { messageId, siblings } of section.siblings) {
+    const names = await nameSiblings(store, await forks(), messageId)
+    named.set(messageId, { at: siblings.indexOf(messageId) + 1, ids: siblings, names })
   }
   return named
 }
@@ -257,45 +228,10 @@ function branchOf(forks: BranchForks, end: Message | null, active: string): stri
   return through.includes(active) ? active : (through[0] ?? active)
 }
 
-async function firstWords(store: MessageReader, id: MessageId): Promise<string> {
-  const [message] = await store.getMessages([id], { blobs: 'preview' })
-  return message ? gistOf(message).split(' ').slice(0, 3).join(' ') : id
-}
-
 async function readTraces(
   store: Lister,
   id: ConversationId,
 ): Promise<ReadonlyMap<string, readonly ListedConversation[]>> {
   const { items } = await store.listConversations({ parent: id, limit: 1000 })
   return Map.groupBy(items.toReversed(), ({ parent }) => parent?.messageId ?? '')
-}
-
-/** How long a tool call took, by its start and end events; null without them. */
-type ToolTimes = (message: MessageId, callId: string) => number | null
-
-/** The most events to read. Older calls are shown without a duration. */
-const mostEvents = 10_000
-
-/** Reads the durations of tool calls. Some recorders store the message of a call in the event, others only
- *  the call id. */
-async function readToolTimes(
-  store: Pick<MessageReader, 'listEvents'>,
-  id: ConversationId,
-): Promise<ToolTimes> {
-  const types = ['tool_started', 'tool_ended'] as const
-  const newest = await store.listEvents(id, { types, order: 'descending', limit: mostEvents })
-  const events = newest.items.toReversed()
-  const started = new Map<string, number>()
-  const took = new Map<string, number>()
-  for (const { type, createdAt: at, data } of events) {
-    const key = keyOf(typeof data.message === 'string' ? data.message : '', data.call ?? data.callId)
-    const from = started.get(key)
-    if (type === 'tool_started') started.set(key, at.getTime())
-    else if (from !== undefined) took.set(key, at.getTime() - from)
-  }
-  return (message, callId) => took.get(keyOf(message, callId)) ?? took.get(keyOf('', callId)) ?? null
-}
-
-function keyOf(message: string, call: unknown): string {
-  return `${message} ${String(call)}`
 }

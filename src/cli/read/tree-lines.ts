@@ -1,8 +1,8 @@
+import { gistOf } from '../../core/gist.ts'
 import type { Message } from '../../core/message.ts'
 import type { Stretch } from '../../core/runs.ts'
 import { byActivity, type Tree, walkForest } from '../../core/tree.ts'
 import { cut, widthOf } from '../output/cut.ts'
-import { gistOf } from '../output/gist.ts'
 import type { Style } from '../output/style.ts'
 import { formatTime } from '../output/time.ts'
 

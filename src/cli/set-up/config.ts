@@ -1,7 +1,9 @@
+import { fullModelName } from '../../api/full-model-name.ts'
 import type { Config, ValueSource } from '../../config/config.ts'
+import { conversationSettings } from '../../config/conversation-settings.ts'
 import { numberOptions } from '../../config/model-settings.ts'
 import { readConfig, shownPath } from '../../config/read-config.ts'
-import { conversationSettings } from '../../config/sections.ts'
+import type { ServerSettings } from '../../config/server-settings.ts'
 import { windowOf } from '../../context/fit/model-windows.ts'
 import type { ModelOptions } from '../../core/model.ts'
 import type { CommandHandler } from '../command-line/command.ts'
@@ -9,7 +11,6 @@ import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { chooseModel } from '../model/choose-model.ts'
-import { fullModelName } from '../model/full-model-name.ts'
 import { settingsOfModel } from '../model/model-settings.ts'
 import { missingKey, providers } from '../model/provider-keys.ts'
 import { padEnd, widthOf } from '../output/cut.ts'
@@ -187,7 +188,7 @@ interface Setting {
  *  variables and headers may contain secrets. */
 function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>): readonly Setting[] {
   const { model, models, modelSettings, options, conversation, channels } = config
-  const { projects, mcp, agents, tools, subagents } = config
+  const { projects, mcp, agents, tools, subagents, server } = config
   const settings: [path: string, value: Setting['value'], sourcePath?: string][] = [['model', model]]
   for (const [name, id] of Object.entries(models)) settings.push([`models.${name}`, id])
   for (const [name, { window, price, options: own }] of Object.entries(modelSettings)) {
@@ -219,6 +220,8 @@ function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>
   }
   for (const [name, { command }] of Object.entries(agents)) settings.push([`agents.${name}`, command])
   settings.push(['tools.recall', tools.recall ? 'on' : 'off'])
+  if (tools.allow.length > 0) settings.push(['tools.allow', tools.allow.join(', ')])
+  settings.push(...serverRows(server))
   for (const [name, { description }] of Object.entries(subagents))
     settings.push([`subagents.${name}`, description])
   return settings.map(([path, value, from]) => {
@@ -267,4 +270,22 @@ function durationText(ms: number | null): string | null {
 function withoutSecrets(address: string): string {
   const url = new URL(address)
   return `${url.protocol}//${url.host}${url.pathname}`
+}
+
+/** The settings of the HTTP service, of which those without a default are shown if they are set. */
+function serverRows({
+  listen,
+  publicUrl,
+  hosts,
+  maxTurns,
+  logLevel,
+}: ServerSettings): [path: string, value: Setting['value']][] {
+  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host
+  return [
+    ['server.listen', `${host}:${listen.port}`],
+    ...(publicUrl === null ? [] : [['server.public_url', publicUrl] as [string, string]]),
+    ...(hosts.length === 0 ? [] : [['server.hosts', hosts.join(', ')] as [string, string]]),
+    ['server.max_turns', maxTurns],
+    ['server.log_level', logLevel],
+  ]
 }

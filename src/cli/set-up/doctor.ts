@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { fullModelName } from '../../api/full-model-name.ts'
 import { inspectConfig } from '../../config/read-config.ts'
 import type { Verified, Verifier } from '../../core/finding.ts'
 import type { CommandHandler } from '../command-line/command.ts'
@@ -7,7 +8,6 @@ import type { CommandContext } from '../command-line/command-context.ts'
 import { errorReport } from '../command-line/error-report.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { chooseModel } from '../model/choose-model.ts'
-import { fullModelName } from '../model/full-model-name.ts'
 import { missingKey, presentKeys } from '../model/provider-keys.ts'
 import { modelName } from '../output/model-name.ts'
 import { formatBytes, formatInteger, plural } from '../output/number.ts'
@@ -83,7 +83,7 @@ function newPlace(target: string, shown: string): Check {
   let folder = dirname(target)
   while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
   return isWritable(folder)
-    ? { name: 'store', status: 'ok', message: `${shown} is made when something is said` }
+    ? { name: 'store', status: 'ok', message: `${shown} is created with the first message` }
     : { name: 'store', status: 'failed', message: `${shown} cannot be made: ${folder} is not writable` }
 }
 

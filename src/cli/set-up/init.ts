@@ -43,8 +43,7 @@ export const initCommand: CommandHandler = async (args, context) => {
     if (created)
       context.err.line(`made .skein/ ${dot} conversations of this project are now kept in it, out of git`)
     else if (!hasOption(args, 'bring')) context.err.line('.skein/ already exists. Nothing was changed')
-    if (context.env.SKEIN_DB)
-      context.err.line(noteLine('SKEIN_DB is set, and is used instead of it', context.err))
+    if (context.env.SKEIN_DB) context.err.line(noteLine('SKEIN_DB is set, and is used instead', context.err))
   }
   const brought = created || hasOption(args, 'bring') ? await offer(args, file, context) : null
   if (context.json) context.out.line(JSON.stringify({ folder, file, created, brought: brought?.moved ?? 0 }))

@@ -1,3 +1,4 @@
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import {
   AmbiguousIdError,
   type IdCandidate,
@@ -5,14 +6,14 @@ import {
   NotFoundError,
   SkeinError,
 } from '../../core/errors.ts'
+import { gistOf } from '../../core/gist.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, Lister, MessageReader } from '../../core/ports.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { type ErrorReport, errorReport } from '../command-line/error-report.ts'
 import { editDistance, similarWords } from '../command-line/similar-words.ts'
-import { collapseSpaces, cut, padEnd, padStart, widthOf } from '../output/cut.ts'
-import { gistOf } from '../output/gist.ts'
+import { cut, padEnd, padStart, widthOf } from '../output/cut.ts'
 import { modelName } from '../output/model-name.ts'
 import { shortestIdLength, uniqueShortId } from '../output/short-id.ts'
 import { formatAge } from '../output/time.ts'

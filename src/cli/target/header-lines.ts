@@ -1,4 +1,5 @@
-import { collapseSpaces, cut, widthOf } from '../output/cut.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { cut, widthOf } from '../output/cut.ts'
 import { formatInteger, plural } from '../output/number.ts'
 import type { Output } from '../output/output.ts'
 import { noteLine } from '../output/print.ts'

@@ -32,7 +32,8 @@ export const copyCommand: CommandHandler = async (args, context) => {
   if (isSame(from, to)) throw new UsageError('that is one store, not two', 'Name another to copy to')
   using stop = stopOnInterrupt(context)
   await using source = await openStore(from.target)
-  await using target = await openStore(to.target)
+  // The next process that uses the store indexes what was copied. Here it would take time from the copy.
+  await using target = await openStore(to.target, { indexing: 'manual' })
   const copied = await copyAll(context, source, target, textOptions(args, 'only'), stop.signal)
   if (context.json) context.out.line(JSON.stringify(jsonOf(copied)))
   else tell(context, copied)

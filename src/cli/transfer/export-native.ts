@@ -37,12 +37,13 @@ export async function exportNative(
   if (file === null && context.json) {
     throw new UsageError('--json needs -o <file> here', 'Without it, the records themselves go to stdout')
   }
-  using stop = stopOnInterrupt(context)
+  // Nothing has to be cleaned up after writing to stdout.
+  using stop = file === null ? null : stopOnInterrupt(context)
   using made = file === null ? null : createNewFile(file, hasOption(args, 'force'))
   const write = made
     ? chunked(async text => made.write(text))
     : chunked(async text => toStdout(context, text))
-  const written = await writeAll(context, store, { ids, tasks: all }, write, stop.signal)
+  const written = await writeAll(context, store, { ids, tasks: all }, write, stop?.signal)
   made?.finish()
   if (context.json) context.out.line(JSON.stringify(jsonOf(written, file, made?.bytes ?? 0)))
   else if (made && file !== null && !context.quiet) receipt(context, file, written, made.bytes)
@@ -67,7 +68,7 @@ async function writeAll(
   store: RecordMover,
   { ids, tasks }: { readonly ids: readonly ConversationId[]; readonly tasks: boolean },
   write: Chunks,
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<WrittenFile> {
   const encoder = nativeEncoder()
   const amounts: TransferCounts = {}
@@ -77,7 +78,7 @@ async function writeAll(
     await write.line(encoder.header(context.now(), `skein ${version()}`))
     for (const [done, id] of ids.entries()) {
       for await (const record of yieldToEventLoop(stillThere(store, id))) {
-        signal.throwIfAborted()
+        signal?.throwIfAborted()
         if (record.kind === 'unreadable') unreadable.push(record)
         else amounts[record.kind] = (amounts[record.kind] ?? 0) + 1
         for (const line of encoder.record(record)) await write.line(line)
@@ -86,7 +87,7 @@ async function writeAll(
     }
     if (tasks) {
       for await (const record of store.readTaskRecords()) {
-        signal.throwIfAborted()
+        signal?.throwIfAborted()
         amounts.task = (amounts.task ?? 0) + 1
         for (const line of encoder.record(record)) await write.line(line)
       }

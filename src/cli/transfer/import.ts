@@ -1,3 +1,4 @@
+import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { StoreRecord } from '../../core/record.ts'
 import { type RecordTally, type SourcedRecord, takeIn } from '../../core/take-in.ts'
@@ -6,12 +7,12 @@ import { type Args, type CommandHandler, hasOption, textOption } from '../comman
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
+import { UsageError } from '../command-line/usage-error.ts'
 import { formatInteger, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
 import { formatDuration } from '../output/time.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { writeNewFile } from './new-file.ts'
-import { type NativeSource, nativeSource } from './read-native.ts'
 import { printSomeNotes, tallyJson, transferText } from './transfer-text.ts'
 
 /** A line of a file, with a remark about it. */
@@ -178,8 +179,7 @@ function tell(
   const lines = [...places.values()]
   const count = bad.length === badCount ? lines.length : badCount
   const more = count > 3 ? ` and ${formatInteger(count - 3)} more` : ''
-  const hint =
-    report === undefined ? `--report <file> says what is wrong with each` : `${style.safe(report)} has them`
+  const hint = report === undefined ? `--report <file> lists the reasons` : `${style.safe(report)} has them`
   const skipped = `${plural(count, 'bad line')} skipped: ${lines.slice(0, 3).join(', ')}${more}`
   context.err.line(`${mark} ${skipped} ${dot} ${hint}`)
   if (first) context.err.line(style.safe(`  ${where(first.file, first.line)}: ${first.text}`))
@@ -221,5 +221,45 @@ function activeBranches(): ActiveBranches {
       waiting.set(conversation, { conversation, branch, line })
     },
     missing: () => waiting.values(),
+  }
+}
+
+/** A file to import, or stdin. */
+interface NativeSource {
+  /** As the user named it. */
+  readonly name: string
+  /** The number of messages that the file states; null if unknown. */
+  readonly messages: number | null
+  chunks(): AsyncIterable<Uint8Array>
+}
+
+/** Checks all named files before reading any: one missing file refuses the import. */
+function nativeSource(name: string, { cwd, stdin }: CommandContext): NativeSource {
+  if (name === '-') {
+    if (stdin.isTTY) throw new UsageError('- is stdin, and that is a terminal', 'Name a file, or pipe one in')
+    return { name, messages: null, chunks: () => stdin as AsyncIterable<Uint8Array> }
+  }
+  const file = resolve(cwd, name)
+  const there = name.includes('\0') ? undefined : statSync(file, { throwIfNoEntry: false })
+  if (!there) throw new UsageError(`there is no file ${name}`)
+  if (there.isDirectory()) throw new UsageError(`${name} is a folder`, 'Name the files in it')
+  const messages = there.isFile() ? messagesIn(file) : null
+  return { name, messages, chunks: () => createReadStream(file, { highWaterMark: 1_048_576 }) }
+}
+
+/** The count in the last line, without reading the rest. */
+function messagesIn(file: string): number | null {
+  const fd = openSync(file, 'r')
+  try {
+    const { size } = fstatSync(fd)
+    const end = Buffer.alloc(Math.min(size, 4_096))
+    readSync(fd, end, 0, end.length, size - end.length)
+    const last: unknown = JSON.parse(end.toString().trimEnd().split('\n').at(-1) ?? '')
+    const { counts } = last as { counts?: { message?: unknown } }
+    return Number.isInteger(counts?.message) ? (counts?.message as number) : null
+  } catch {
+    return null
+  } finally {
+    closeSync(fd)
   }
 }

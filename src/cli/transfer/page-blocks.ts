@@ -5,9 +5,9 @@ import {
   type ToolCallBlock,
   type ToolResultBlock,
 } from '../../core/block.ts'
+import { mainArgument, outputText } from '../../core/gist.ts'
 import { fileText } from '../../core/search/file-text.ts'
 import { cut } from '../output/cut.ts'
-import { mainArgument, outputText } from '../output/gist.ts'
 import { formatBytes } from '../output/number.ts'
 import { outcomeText } from '../output/tool-line.ts'
 import { escapeHtml } from './escape-html.ts'

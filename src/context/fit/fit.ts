@@ -59,11 +59,13 @@ export function fit(
   count?: CountTokens,
 ): Fitted {
   const counter = counterFor(window, count)
-  const { items, covered, unasked, missing } = arrange(path, pinned, counter)
+  const { items: arranged, covered, unasked, missing } = arrange(path, pinned, counter)
+  const { items, aged } = withoutAged(arranged, path, window.maxAgeMs)
   const pins = pin(pinned, count ?? estimateTokens)
   const left = leftovers()
   left.add(covered, 'summarised')
   left.add(unasked, 'no_question')
+  left.add(aged, 'max_age')
 
   const budget = budgetOf(window)
   const noticeTokens = (messages: number) => (messages > 0 ? pins.notice(noticeText(messages)) : 0)
@@ -144,6 +146,22 @@ function withoutCovered(items: readonly Item[], end: number): readonly Item[] {
     start = next
   }
   return rest
+}
+
+/** Removes the exchanges that ended too long before the newest message. Texts of the system stay, and so does
+ *  the newest exchange. */
+function withoutAged(
+  items: readonly Item[],
+  path: readonly Message[],
+  maxAgeMs: number | undefined,
+): { readonly items: readonly Item[]; readonly aged: readonly Item[] } {
+  const first = items.findIndex(item => item.opens)
+  if (maxAgeMs === undefined || first < 0) return { items, aged: [] }
+  const since = path.at(-1)!.createdAt.getTime() - maxAgeMs
+  let from = items.findLastIndex(item => item.opens)
+  while (from > first && path[items[from - 1]!.last]!.createdAt.getTime() >= since)
+    from = items.findLastIndex((item, i) => i < from && item.opens)
+  return { items: items.slice(0, first).concat(items.slice(from)), aged: items.slice(first, from) }
 }
 
 interface Chosen extends Squeezed {

@@ -22,6 +22,11 @@ export interface Window {
   readonly maxMessages?: number
   /** Most characters of the conversation; media have none. */
   readonly maxChars?: number
+  /** Leaves out exchanges that ended this long before the newest message, in milliseconds
+   *  (`conversation.max_age`). The newest exchange is kept in any case. */
+  readonly maxAgeMs?: number
+  /** Most messages to read from the store (`conversation.load_limit`). The newest turn is read as a whole. */
+  readonly maxLoaded?: number
 }
 
 /** What precedes the messages, and is budgeted before them. */
@@ -39,7 +44,7 @@ export interface Pinned {
 }
 
 /** Why messages of the path are not in the context. */
-export type LeftReason = 'window' | 'max_messages' | 'max_chars' | 'summarised' | 'no_question'
+export type LeftReason = 'window' | 'max_messages' | 'max_chars' | 'max_age' | 'summarised' | 'no_question'
 
 /** Messages of the path that are not in the context, for one reason. */
 export interface LeftOut {
@@ -92,7 +97,7 @@ export function budgetOf(window: Window): number {
 }
 
 function checkWindow(window: Window): void {
-  for (const field of ['limit', 'maxTokens'] as const) {
+  for (const field of ['limit', 'maxTokens', 'maxAgeMs', 'maxLoaded'] as const) {
     const value = window[field]
     if (value !== undefined && !(value > 0)) throw new InvalidError(`window.${field}`, 'must be above 0')
   }

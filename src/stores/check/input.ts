@@ -1,14 +1,17 @@
+import { type NewAccessToken, tokenScopes } from '../../core/access-token.ts'
 import type { BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
-import { checkChoice, checkCount, checkName, checkTime } from '../../core/check.ts'
+import { checkChoice, checkCount, checkName, checkNonEmpty, checkTime } from '../../core/check.ts'
 import type * as conversations from '../../core/conversation.ts'
 import { type Holder, InvalidError } from '../../core/errors.ts'
 import { eventTypes, type ListEvents, type NewEvent } from '../../core/event.ts'
-import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
+import type { FollowOptions } from '../../core/follow.ts'
+import { type ConversationId, conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import { checkJson, isPlainObject } from '../../core/json.ts'
 import type {
   ConversationFilter,
   ListConversations,
   ListDirectories,
+  ListedConversation,
   ListMessages,
   ListPath,
   ListTurns,
@@ -17,11 +20,14 @@ import type {
   SearchOptions,
 } from '../../core/listing.ts'
 import { roles } from '../../core/message.ts'
-import type { TailBudget } from '../../core/ports.ts'
+import type { PathSectionOptions } from '../../core/path-section.ts'
+import type { ReadOptions } from '../../core/ports.ts'
+import type { SweepOptions } from '../../core/removal.ts'
 import type { MessageRange, NewSummary } from '../../core/summary.ts'
+import type { TailBudget } from '../../core/tail.ts'
 import type { DraftPiece, TurnEnd, TurnStep, Usage } from '../../core/turn.ts'
 import * as f from './fields.ts'
-import { each, fields, maybe, optional } from './fields.ts'
+import { checkHash, each, fields, maybe, optional } from './fields.ts'
 
 /** Checks input of callers before an engine sees it. Both engines then refuse the same input with the same
  *  error, and nothing is half-written. Each check throws InvalidError naming the field. */
@@ -32,6 +38,17 @@ export function checkRef(ref: BranchRef): BranchRef {
 
 const messageIds = f.listOf<MessageId>(messageId)
 export const checkMessageIds = (ids: readonly MessageId[]) => messageIds(ids, 'ids')
+
+const conversationIds = f.listOf<ConversationId>(conversationId)
+export const checkConversationIds = (ids: readonly ConversationId[]) => conversationIds(ids, 'ids')
+
+/** Conversations as a list returned them. */
+export function checkListed(listed: readonly ListedConversation[]): readonly ListedConversation[] {
+  if (!Array.isArray(listed)) throw new InvalidError('conversations', 'must be a list')
+  checkCount(listed.length, 'the number of conversations', 0, 1_000)
+  for (const one of listed) conversationId(one?.id, 'conversations')
+  return listed
+}
 
 export function optionalMessageId(id: MessageId | null, field: string): MessageId | null {
   return id === null ? null : messageId(id, field)
@@ -192,6 +209,10 @@ export function checkPathPage<T extends ListPath>(options: T): T {
   pathPage(options)
   return options
 }
+export const checkPathSection = fields<Omit<PathSectionOptions, keyof ReadOptions>>({
+  limit: optional(f.numberFrom(1, 1_000)),
+  ...each(optional, { from: f.numberFrom(0, 2 ** 31 - 1), before: f.numberFrom(0, 2 ** 31 - 1) }),
+})
 export const checkOrderedPage = fields<Omit<OrderedPageOptions, 'after'>>(orderedFields)
 export const checkTurnListing = fields<Omit<ListTurns, 'after'>>({
   ...orderedFields,
@@ -254,6 +275,7 @@ export function checkDirectoryListing(options: ListDirectories): ListDirectories
 const messageListing = fields<Omit<ListMessages, 'conversationId' | 'after' | 'blobs'>>({
   order: optional(f.wordFrom('ascending', 'descending')),
   ...each(optional, { limit: f.numberFrom(1, 10_000), offset: f.checkInt32, label: checkName }),
+  afterSeq: optional(f.numberFrom(-1, 2 ** 31 - 1)),
   roles: f.anyOf(f.wordFrom(...roles)),
 })
 
@@ -265,6 +287,11 @@ export const checkSearch = fields<Omit<SearchOptions, 'after' | 'signal'>>({
   ...each(optional, { limit: f.numberFrom(1, 200), order: f.wordFrom('newest', 'ranked') }),
   ...each(optional, { snippetLength: f.numberFrom(20, 2_000), directory: checkDirectories, kind: checkKind }),
   budgetMs: optional(f.checkInt53),
+})
+
+/** A cursor is checked where it is read. */
+export const checkFollow = fields<Pick<FollowOptions, 'blobs'>>({
+  blobs: optional(f.wordFrom('whole', 'preview')),
 })
 
 const budgetFields = fields<TailBudget>(each(optional, { tokens: f.checkInt53, messages: f.checkInt53 }))
@@ -279,4 +306,21 @@ export function checkSince(since: Date): number {
   const time = since instanceof Date ? since.getTime() : Number.NaN
   if (Number.isNaN(time)) throw new InvalidError('since', 'must be a date')
   return time
+}
+
+export const checkSweep = fields<Pick<SweepOptions, 'ifOlderThanMs'>>({
+  ifOlderThanMs: optional(f.checkInt53),
+})
+
+/** Checks a token before an engine sees it. */
+export const checkToken = fields<NewAccessToken>({
+  hash: checkHash,
+  name: checkName,
+  scopes: checkScopes,
+  expiresAt: optional(checkTime),
+})
+
+function checkScopes(scopes: NewAccessToken['scopes'], field: string): void {
+  checkNonEmpty(scopes, field)
+  for (const [i, scope] of scopes.entries()) checkChoice(scope, `${field}[${i}]`, tokenScopes)
 }

@@ -8,8 +8,9 @@ export interface StatementCall {
   readonly name: StatementName
   readonly params: object
   /** What the program reads of the result. If nothing, an engine may send the statement later, together
-   *  with the next one, as long as the transaction fails if the statement fails. */
-  readonly wants: 'rows' | 'count' | 'nothing'
+   *  with the next one, as long as the transaction fails if the statement fails. If the rows are only read
+   *  later, an engine may do the same, and completes the result when the next one is answered. */
+  readonly wants: 'rows' | 'count' | 'nothing' | 'later'
 }
 
 export interface StatementResult {
@@ -20,9 +21,10 @@ export interface StatementResult {
 
 /** An operation of a store in one transaction, written once for all engines.
  *
- *  A program is a generator: it yields one statement after another and receives the results. Four verbs
- *  yield a statement: `all` and `first` return rows, `run` returns nothing, `countChanges` returns the
- *  number of written rows. A program calls another program with `yield*`.
+ *  A program is a generator: it yields one statement after another and receives the results. Five verbs
+ *  yield a statement: `all` and `first` return rows, `later` returns rows that are read after the next
+ *  statement, `run` returns nothing, `countChanges` returns the number of written rows. A program calls
+ *  another program with `yield*`.
  *
  *  Three runners execute programs. SQLite runs a program synchronously (`sqlite/engine.ts`). PostgreSQL
  *  awaits each result and reruns the program from the start after a lost race (`postgres/engine.ts`).
@@ -63,8 +65,8 @@ export interface Engine {
   readonly rowsPerStatement: number | null
   /** Runs each statement on its own, for programs that need no common snapshot. */
   query<T>(program: () => Program<T>): Promise<T>
-  /** Runs all statements on one snapshot. If one is expected, it is sent without a transaction, and a program
-   *  that needs more begins again in one. */
+  /** Runs all statements on one snapshot. If one request is expected, an engine may send it as a transaction
+   *  of its own, and a program that needs more begins again. */
   read<T>(program: () => Program<T>, expected?: 'one' | 'many'): Promise<T>
   /** Runs all statements in one transaction. `relaxed` does not wait for the disk. `removing` also overwrites
    *  the bytes of deleted rows, if the engine can. */
@@ -83,6 +85,8 @@ export interface Engine {
   readonly tidyAfter: number
   /** Says that there are messages that are not in the search index. */
   noteUnindexed(): void
+  /** The form of the search index, if every database has the same. Otherwise a statement reads it. */
+  readonly indexForm?: number
   /** The text of a query in the language of the engine's index. */
   matchText(match: TokenMatch): string
   close(): Promise<void>
@@ -96,6 +100,15 @@ export function* all<N extends StatementName>(name: N, params: ParamsOf<N>): Pro
 /** Returns the first row, if there is one. */
 export function* first<N extends StatementName>(name: N, params: ParamsOf<N>): Program<RowOf<N> | undefined> {
   return (yield { name, params, wants: 'rows' }).rows[0] as RowOf<N> | undefined
+}
+
+/** Asks for rows together with the next statement. They can be read once that statement has its result. */
+export function* later<N extends StatementName>(
+  name: N,
+  params: ParamsOf<N>,
+): Program<() => readonly RowOf<N>[]> {
+  const result = yield { name, params, wants: 'later' }
+  return () => result.rows as readonly RowOf<N>[]
 }
 
 /** Runs a statement for its effect. */

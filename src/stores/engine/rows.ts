@@ -292,3 +292,24 @@ export interface TokenRow {
   readonly expires_at: number | null
   readonly revoked_at: number | null
 }
+
+export interface EventRow {
+  readonly n: number
+  readonly type: string
+  readonly at: number
+  readonly data: string
+}
+
+/** A conversation in a list, with what is not in its own row. */
+export interface OverviewRow {
+  readonly id: string
+  readonly branches: number
+  /** The first message of a user, or null. */
+  readonly first_id: string | null
+  readonly agent: string | null
+}
+
+/** A turn with the id of its conversation. */
+export interface ConversationTurnRow extends TurnRow {
+  readonly conversation_id: string
+}

@@ -97,6 +97,8 @@ export interface RecordStatements {
   ]
   /** Updates counters and version, but no time and no expiry. */
   growByRecords: [InConv & { next_seq: number; added: number; tokens: number }, never]
+  /** Turns with these keys, in any order. */
+  turnsByKeys: [InConv & { keys: readonly string[] }, TurnRow]
   putTurnRecord: [InConv & TurnRow, never]
   putSummaryRecord: [
     InConv & {

@@ -23,6 +23,8 @@ export interface SearchStatements {
   unindexed: [{ after: Conv | null; limit: number }, UnindexedRow]
   /** Such conversations outside the trash, the newest first. */
   unindexedNewest: [{ limit: number }, UnindexedNewestRow]
+  /** Unindexed messages of such conversations, in any order. */
+  unindexedMessages: [{ limit: number }, SpanRow]
   /** Messages of several conversations, in any order. */
   messagesIn: [{ spans: readonly MessageSpan[] }, SpanRow]
   /** Locks conversations. Moves the marks that still have the value `seq_from`, and returns which. */

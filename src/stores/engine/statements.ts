@@ -6,6 +6,7 @@ import type {
   Conv,
   ConversationFields,
   ConversationRow,
+  EventRow,
   HeadFields,
   KeyedRow,
   LinkRow,
@@ -19,6 +20,8 @@ import type {
   SummaryRow,
   TurnRow,
 } from './rows.ts'
+import type { FollowStatements } from './statements-follow.ts'
+import type { OverviewStatements } from './statements-overview.ts'
 import type { RecordStatements } from './statements-records.ts'
 import type { SearchStatements } from './statements-search.ts'
 import type { TaskStatements } from './statements-tasks.ts'
@@ -48,12 +51,6 @@ interface EventParams extends InConv {
   readonly types: readonly string[] | null
   readonly limit: number
 }
-export interface EventRow {
-  readonly n: number
-  readonly type: string
-  readonly at: number
-  readonly data: string
-}
 
 type None = Readonly<Record<never, never>>
 
@@ -65,7 +62,9 @@ interface TurnPage extends InConv {
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
 export interface Statements
-  extends RecordStatements,
+  extends FollowStatements,
+    OverviewStatements,
+    RecordStatements,
     SearchStatements,
     TaskStatements,
     TokenStatements,
@@ -328,6 +327,10 @@ export interface Statements
   /** Takes a conversation out of the trash and renews it if it has expired. */
   setRestored: [InConv & { now: number }, never]
   beginPurge: [InConv, never]
+  /** Tables that may have many rows of one conversation. A purge empties them in pieces. */
+  deleteSomeTurns: [InConv & { limit: number }, never]
+  deleteSomeTombstones: [InConv & { limit: number }, never]
+  deleteSomeEvents: [InConv & { limit: number }, never]
   deleteConversation: [InConv, never]
   /** The prompts that no conversation refers to. Waits for writers that are about to refer to one. */
   loosePrompts: [None, { hash: string }]
@@ -337,6 +340,8 @@ export interface Statements
   // Sweeping
   state: [{ name: string }, { value: number }]
   putState: [{ name: string; value: number }, never]
+  /** Writes only if the value is the expected one, or null if there is none. */
+  replaceState: [{ name: string; value: number; expected: number | null }, never]
   expiredTasks: [{ now: number; limit: number }, { id: string }]
   countSweep: [{ now: number }, never]
   /** Conversations that have been in the trash long enough, or whose purge has begun. */
@@ -353,8 +358,10 @@ export interface Statements
       trashed: number
     },
   ]
+  /** Of the turns after one turn up to another, in the order of conversations and keys. Null is the
+   *  beginning or the end. */
   usageSums: [
-    { since: number },
+    { since: number; conv: Conv | null; key: string | null; last_conv: Conv | null; last_key: string | null },
     {
       model: string | null
       quarter: number | null
@@ -366,7 +373,12 @@ export interface Statements
     },
   ]
   blobSum: [None, { count: number; bytes: number }]
+  /** The turn that follows after `skip` others. */
+  turnAfter: [{ conv: Conv | null; key: string | null; skip: number }, { conv: Conv; key: string }]
   sizes: [None, { name: string; bytes: number }]
+  /** The bytes of some blocks of the search index, and the last of these blocks. No row if `sizes` has
+   *  them. */
+  indexBytes: [{ after: number | null; limit: number }, { bytes: number; last: number | null }]
 }
 
 export type StatementName = keyof Statements

@@ -13,9 +13,11 @@ import type {
 import type { ListParams } from '../engine/list-params.ts'
 import type { BatchResult } from './batch.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
+import { completeTail } from './complete-tail.ts'
 import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
 import { type BoundStatement, bind, type PreparedStatement, prepare } from './prepared.ts'
+import { bulkQueries } from './queries/bulk.ts'
 import { queries } from './queries/index.ts'
 
 /** How often a transaction is run before a lost race is reported to the caller. */
@@ -23,6 +25,9 @@ const mostTries = 10
 
 /** Most statements to batch into one round trip. */
 const mostWaiting = 200
+
+/** Most bytes of rows to insert in one statement, roughly. */
+const mostBulk = 4_194_304
 
 /** Placeholder for a deferred statement; its result is never read. */
 const unseen: StatementResult = { rows: [], changes: 0 }
@@ -51,7 +56,7 @@ export function postgresEngine(
   pool: PostgresPool,
   { tenant, source, close }: PostgresEngineOptions,
 ): PostgresEngine {
-  const statementsOf = compiler(tenant)
+  const { statementsOf, bulkOf } = compiler(tenant)
   return {
     tenant,
     source,
@@ -64,6 +69,7 @@ export function postgresEngine(
     removeTraces,
     compact,
     matchText,
+    indexForm: 2,
     close,
     isFree: () => true,
     noteUnindexed: () => undefined,
@@ -128,7 +134,9 @@ export function postgresEngine(
     try {
       const results = await link.run(statements)
       if (link.takeWarnings().some(isUnconfirmed)) {
-        throw new OutcomeUnknownError('the commit was not confirmed by the standby servers')
+        throw new OutcomeUnknownError('the commit was not confirmed by the standby servers', {
+          hint: 'Try again with the same turn key',
+        })
       }
       return results
     } catch (error) {
@@ -161,21 +169,26 @@ export function postgresEngine(
     return withConnection(pool, link => finish(link, statements))
   }
 
-  /** Runs a program of one statement, without a transaction: a statement has its own snapshot. Null if the
-   *  program needs another one. */
+  /** Runs a program of one request. A statement has its own snapshot; several are sent as a transaction. Null
+   *  if the program needs another request. */
   async function driveOne<T>(program: Program<T>, link: PooledConnection): Promise<{ value: T } | null> {
-    let step = program.next()
-    if (!step.done) step = program.next(await perform(step.value, link, []))
+    const waiting = [beginReading]
+    const deferred: Deferred[] = []
+    let step = defer(program, program.next(), { waiting, deferred, mayWait: false })
+    if (step.done) return { value: step.value }
+    const call = step.value
+    const isOne = waiting.length === 1
+    const statements = isOne ? statementsOf(call) : [...waiting, ...statementsOf(call), rollback]
+    try {
+      const results = await link.run(statements)
+      complete(deferred, results)
+      step = program.next(resultOf(call, results.at(isOne ? -1 : -2)!))
+    } catch (error) {
+      // The server skips what follows an error, also the end of the transaction.
+      if (!isOne && !isBroken(error)) await link.run([rollback]).catch(link.spoil)
+      throw error
+    }
     return step.done ? { value: step.value } : null
-  }
-
-  async function perform(
-    call: StatementCall,
-    link: PooledConnection,
-    before: readonly BoundStatement[],
-  ): Promise<StatementResult> {
-    const { rows, changes } = (await link.run([...before, ...statementsOf(call)])).at(-1)!
-    return { rows: call.name === 'blobs' ? joinPieces(rows) : rows, changes }
   }
 
   async function drive<T>(
@@ -184,26 +197,109 @@ export function postgresEngine(
     waiting: BoundStatement[],
     { mayWait }: { mayWait: boolean },
   ): Promise<T> {
-    let step = program.next()
+    const deferred: Deferred[] = []
+    let step = defer(program, program.next(), { waiting, deferred, mayWait })
     while (!step.done) {
-      if (mayWait && step.value.wants === 'nothing' && waiting.length < mostWaiting) {
-        waiting.push(...statementsOf(step.value))
-        step = program.next(unseen)
-        continue
-      }
-      step = program.next(await perform(step.value, link, waiting.splice(0)))
+      const results = await link.run([...waiting.splice(0), ...statementsOf(step.value)])
+      complete(deferred.splice(0), results)
+      const next = program.next(resultOf(step.value, results.at(-1)!))
+      step = defer(program, next, { waiting, deferred, mayWait })
     }
     return step.value
   }
+
+  /** Collects the statements that need not be sent at once, up to the first one that must. */
+  function defer<T>(
+    program: Program<T>,
+    next: IteratorResult<StatementCall, T>,
+    { waiting, deferred, mayWait }: Queue,
+  ): IteratorResult<StatementCall, T> {
+    let step = next
+    while (!step.done) {
+      const call = step.value
+      if (call.wants === 'later') {
+        waiting.push(...statementsOf(call))
+        const result = { ...unseen }
+        deferred.push({ call, result, at: waiting.length - 1 })
+        step = program.next(result)
+      } else if (mayWait && call.wants === 'nothing' && waiting.length < mostWaiting) {
+        const rows = [call.params]
+        step = program.next(unseen)
+        for (let size = sizeOf(call); size < mostBulk && isAnother(call, step); step = program.next(unseen)) {
+          rows.push(step.value.params)
+          size += sizeOf(step.value)
+        }
+        waiting.push(...(rows.length > 1 ? [bulkOf(call, rows)] : statementsOf(call)))
+      } else {
+        return step
+      }
+    }
+    return step
+  }
+}
+
+/** Whether a program continues with another row of the same insert, which can be sent as one statement. */
+function isAnother<T>(
+  { name }: StatementCall,
+  step: IteratorResult<StatementCall, T>,
+): step is IteratorYieldResult<StatementCall> {
+  return !step.done && step.value.name === name && step.value.wants === 'nothing' && name in bulkQueries
+}
+
+/** A rough number of bytes. */
+function sizeOf({ params }: StatementCall): number {
+  let size = 100
+  for (const value of Object.values(params)) if (typeof value === 'string') size += value.length
+  return size
+}
+
+/** Statements to send with the next one. */
+interface Queue {
+  readonly waiting: BoundStatement[]
+  readonly deferred: Deferred[]
+  /** Whether statements without a result may wait. */
+  readonly mayWait: boolean
+}
+
+/** A statement whose result is completed when a later one is answered. */
+interface Deferred {
+  readonly call: StatementCall
+  readonly result: StatementResult
+  /** Its position in the request. */
+  readonly at: number
+}
+
+function complete(deferred: readonly Deferred[], results: readonly BatchResult[]): void {
+  for (const { call, result, at } of deferred) Object.assign(result, resultOf(call, results[at]!))
+}
+
+function resultOf({ name }: StatementCall, { rows, changes }: BatchResult): StatementResult {
+  if (name === 'blobs') return { rows: joinPieces(rows), changes }
+  return { rows: name === 'tail' ? completeTail(rows) : rows, changes }
+}
+
+interface Compiler {
+  statementsOf(call: StatementCall): BoundStatement[]
+  /** One statement for several calls that differ only in their parameters. */
+  bulkOf(call: StatementCall, rows: readonly object[]): BoundStatement
 }
 
 /** Makes the statements of a call. Each text is prepared once. */
-function compiler(tenant: string): (call: StatementCall) => BoundStatement[] {
+function compiler(tenant: string): Compiler {
   const known = new Map<string, readonly PreparedStatement[]>()
+  const bulk = new Map<string, PreparedStatement>()
 
-  return call => {
-    const params = { ...call.params, tenant }
-    return textsOf(call).map(statement => bind(statement, params))
+  return {
+    statementsOf(call) {
+      const params = { ...call.params, tenant }
+      return textsOf(call).map(statement => bind(statement, params))
+    },
+    bulkOf({ name }, rows) {
+      const statement = bulk.get(name) ?? prepare(bulkQueries[name]!, name)
+      bulk.set(name, statement)
+      const columns = statement.params.map(param => [param.name, rows.map(row => row[param.name as never])])
+      return bind(statement, { ...Object.fromEntries(columns), tenant })
+    },
   }
 
   function textsOf({ name, params }: StatementCall): readonly PreparedStatement[] {
@@ -237,10 +333,11 @@ function joinPieces(rows: readonly unknown[]): readonly unknown[] {
   })
 }
 
-/** Warnings that a commit is confirmed by one server only: the wait for the standby was cancelled, or the
- *  server is shutting down. */
+/** Whether a warning says that only this server has the commit: the wait for a standby was cancelled, or the
+ *  server is shutting down. A cancelled wait has the SQLSTATE of any warning and a translated text, so it
+ *  is recognised by the server's function that raises it. */
 function isUnconfirmed(warning: string): boolean {
-  return warning === '57014' || warning === '57P01'
+  return warning === 'SyncRepWaitForLSN'
 }
 
 function rethrow(error: unknown): never {

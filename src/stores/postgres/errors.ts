@@ -150,6 +150,12 @@ export function isMixedUp(error: unknown): boolean {
     : ['26000', '42P05', '25P02'].includes(stateOf(error) ?? '')
 }
 
+/** Whether the server of the connection cannot write. After a fail-over it may have become a standby, and a
+ *  new connection reaches the primary. */
+export function isOfStandby(error: unknown): boolean {
+  return error instanceof ReadOnlyError || stateOf(error) === '25006'
+}
+
 /** The SQLSTATE that pg sets on a server's error. */
 export function stateOf(error: unknown): string | null {
   const code = error instanceof Error && 'code' in error ? error.code : null

@@ -10,6 +10,7 @@ import { systemSource } from '../../system/source.ts'
 import { requireNode } from '../../system/version.ts'
 import { parseTarget } from '../check/target.ts'
 import { withIndexing } from '../store/background-index.ts'
+import { followHub } from '../store/follow-hub.ts'
 import { storeOver } from '../store/store-over.ts'
 import { postgresEngine } from './engine.ts'
 import { migrateDatabase, newestVersion, schemaVersion } from './migrate.ts'
@@ -24,6 +25,8 @@ export type { PostgresClient, PostgresPool } from './pool.ts'
 // - `queries/`: the SQL of every statement
 // - `engine.ts`: runs programs in transactions and retries lost races
 // - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
+// - `queries/bulk.ts`: inserts of many rows, for records
+// - `complete-tail.ts`: fills in the numbers that the rows of a tail leave out
 // - `quick-append.ts`, `quick-claim.ts`: the ordinary append, claim and finish in one statement each
 // - `compact.ts`: rewrites the tables, so that nothing deleted remains in them
 // - `errors.ts`: errors of pg as ours
@@ -147,8 +150,9 @@ function over(
   close: () => Promise<void>,
 ): Store {
   const engine = withIndexing(postgresEngine(pool, { tenant, source, close }), indexing)
-  const store = storeOver(engine, () => schemaVersion(pool))
-  return withQuickClaim(withQuickAppend(store, engine), engine)
+  const hub = followHub(engine)
+  const store = storeOver(engine, () => schemaVersion(pool), hub)
+  return withQuickClaim(withQuickAppend(store, engine, hub.wake), engine)
 }
 
 function tenantOf({ tenant = 'default' }: PostgresOptions): string {

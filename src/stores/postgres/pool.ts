@@ -1,6 +1,6 @@
 import { statementChannel } from '../../system/debug.ts'
 import { type BatchResult, runBatch } from './batch.ts'
-import { isBroken, isMixedUp, translate } from './errors.ts'
+import { isBroken, isMixedUp, isOfStandby, translate } from './errors.ts'
 import type { BoundStatement } from './prepared.ts'
 
 /** The part of pg's client that we use. */
@@ -10,11 +10,14 @@ export interface PostgresClient {
   /** Runs a text with one or more statements and without values. */
   query(text: string): Promise<unknown>
   /** Adds a listener for lost connections and for warnings of the server. */
-  on(event: 'error' | 'notice', listener: (message: Error & { code?: string | undefined }) => void): unknown
+  on(
+    event: 'error' | 'notice',
+    listener: (message: Error & { routine?: string | undefined }) => void,
+  ): unknown
   /** Removes a listener before the client is released. */
   removeListener(
     event: 'error' | 'notice',
-    listener: (message: Error & { code?: string | undefined }) => void,
+    listener: (message: Error & { routine?: string | undefined }) => void,
   ): unknown
   /** Returns the client to its pool. True closes the connection instead, because its state is unknown. */
   release(destroy?: boolean): void
@@ -32,7 +35,7 @@ export interface PooledConnection {
   run(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]>
   /** Runs a text with one or more statements and without values. */
   execute(text: string): Promise<void>
-  /** The SQLSTATEs of the warnings since the last call. */
+  /** The warnings since the last call, each as the name of the server's function that raised it. */
   takeWarnings(): readonly string[]
   /** Discards the connection after the work, because its state is unknown. */
   spoil(): void
@@ -50,8 +53,8 @@ export async function withConnection<T>(
   const onError = () => {
     spoilt = true
   }
-  const onNotice = ({ code }: { code?: string | undefined }) => {
-    if (code !== undefined) warnings.push(code)
+  const onNotice = ({ routine }: { routine?: string | undefined }) => {
+    if (routine !== undefined) warnings.push(routine)
   }
   client.on('error', onError)
   client.on('notice', onNotice)
@@ -66,7 +69,7 @@ export async function withConnection<T>(
       spoil: onError,
     })
   } catch (error) {
-    if (isBroken(error) || isMixedUp(error)) spoilt = true
+    if (isBroken(error) || isMixedUp(error) || isOfStandby(error)) spoilt = true
     throw error
   } finally {
     warnings = []

@@ -23,13 +23,14 @@ const further = [prepare(continueTurnSql, 'continueTurn'), prepare(openTurnSql, 
 const kinds: readonly string[] = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'cost']
 
 /** A store whose ordinary appends are one statement in one round trip. Everything else (a retry, a
- *  conflict, a busy branch, blobs) is passed to the given store. */
-export function withQuickAppend(store: Store, engine: PostgresEngine): Store {
+ *  conflict, a busy branch, blobs) is passed to the given store. `wake` is called after each one. */
+export function withQuickAppend(store: Store, engine: PostgresEngine, wake: () => void): Store {
   return {
     ...store,
     append: async (branch, expectedHead, messages, options = {}) => {
       const request = appendRequest(branch, expectedHead, messages, options, engine.source.now())
-      return (await quickAppend(engine, request)) ?? store.append(branch, expectedHead, messages, options)
+      const quick = await quickAppend(engine, request).finally(wake)
+      return quick ?? store.append(branch, expectedHead, messages, options)
     },
   }
 }

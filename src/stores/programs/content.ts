@@ -1,17 +1,21 @@
 import { blobHashesIn, type LoadedBlob, previewBytes } from '../../core/body.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
-import { all, first, type Program, run } from '../engine/engine.ts'
+import { all, first, later, type Program, run } from '../engine/engine.ts'
 import { messageFromRow } from '../engine/row-to-value.ts'
 import type { LooseMessageRow, PathRow } from '../engine/rows.ts'
-import type { ParamsOf } from '../engine/statements.ts'
+import type { ParamsOf, RowOf } from '../engine/statements.ts'
 
 /** Longer than any blob. */
 const everything = 2 ** 31 - 1
 
 /** Converts rows that contain their own conversation and parent to messages. */
 export function* readLoose(rows: readonly LooseMessageRow[], mode: 'whole' | 'preview'): Program<Message[]> {
-  const loadBlob = yield* loadBlobs(rows, mode === 'preview' ? previewBytes : everything)
+  return looseMessages(rows, yield* loadBlobs(rows, mode === 'preview' ? previewBytes : everything))
+}
+
+/** The same with blobs that have been read. */
+export function looseMessages(rows: readonly LooseMessageRow[], loadBlob: BlobLoader): Message[] {
   return rows.map(row =>
     messageFromRow(row, {
       conversationId: row.conversation_id,
@@ -49,21 +53,43 @@ export function* readChain(
   })
 }
 
+/** Returns a blob that has been read. */
+type BlobLoader = (hash: string) => LoadedBlob
+
+interface WithBody {
+  readonly body: string | null
+}
+
+/** Loads the beginnings of the blobs that the bodies refer to. */
+export function loadPreviews(rows: readonly WithBody[]): Program<BlobLoader> {
+  return loadBlobs(rows, previewBytes)
+}
+
 /** Loads the blobs that the bodies refer to, the first `most` bytes of each, in one statement. */
-export function* loadBlobs(
-  rows: readonly { readonly body: string | null }[],
-  most: number,
-): Program<(hash: string) => LoadedBlob> {
+export function* loadBlobs(rows: readonly WithBody[], most: number): Program<BlobLoader> {
+  const hashes = hashesIn(rows)
+  return loaderOf(hashes.length > 0 ? yield* all('blobs', { hashes, most }) : [])
+}
+
+/** Loads the beginnings of the blobs together with the next statement, which must follow. */
+export function* laterPreviews(rows: readonly WithBody[]): Program<() => BlobLoader> {
+  const hashes = hashesIn(rows)
+  if (hashes.length === 0) return () => loaderOf([])
+  const blobs = yield* later('blobs', { hashes, most: previewBytes })
+  return () => loaderOf(blobs())
+}
+
+function hashesIn(rows: readonly WithBody[]): string[] {
   const hashes = new Set<string>()
   for (const { body } of rows) {
     if (body !== null) for (const hash of blobHashesIn(body)) hashes.add(hash)
   }
+  return [...hashes]
+}
+
+function loaderOf(rows: readonly RowOf<'blobs'>[]): BlobLoader {
   const loaded = new Map<string, LoadedBlob>()
-  if (hashes.size > 0) {
-    for (const { hash, size, data } of yield* all('blobs', { hashes: [...hashes], most })) {
-      loaded.set(hash, { data, bytes: size })
-    }
-  }
+  for (const { hash, size, data } of rows) loaded.set(hash, { data, bytes: size })
   return hash => {
     const blob = loaded.get(hash)
     if (!blob) throw new Error(`blob ${hash} is missing`)

@@ -3,7 +3,7 @@ import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Page } from '../../core/listing.ts'
 import { all, type Program, run } from '../engine/engine.ts'
-import type { EventRow } from '../engine/statements.ts'
+import type { EventRow } from '../engine/rows.ts'
 import { aboveAll, defaultLimit, numberAfter, pageOf } from './cursor.ts'
 import { lockLiving, needConversation } from './lookup.ts'
 

@@ -66,7 +66,7 @@ export function* listDirectories(options: ListDirectories): Program<Page<string>
   )
 }
 
-function listedOf(row: ListedRow): ListedConversation {
+export function listedOf(row: ListedRow): ListedConversation {
   return { ...conversationFromRow(row), branch: listedBranch(row, row.active_branch) }
 }
 
@@ -159,7 +159,7 @@ export function* listMessages(options: ListMessages, span?: SeqSpan): Program<Pa
   const seq = options.after === undefined ? undefined : (readCursor(options.after, ['seq'])[0] as number)
   const rows = yield* all(up ? 'listMessages' : 'listMessagesDown', {
     id,
-    above: span?.above ?? (up ? (seq ?? -1) : -1),
+    above: Math.max(options.afterSeq ?? -1, span?.above ?? (up ? (seq ?? -1) : -1)),
     below: span?.below ?? (up ? 2 ** 31 - 1 : (seq ?? 2 ** 31 - 1)),
     roles: options.roles ?? null,
     label: options.label ?? null,

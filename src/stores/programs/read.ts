@@ -2,7 +2,8 @@ import { CorruptError, NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { ListPath, Page } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
-import type { ReadOptions, Tail, TailBudget } from '../../core/ports.ts'
+import type { ReadOptions } from '../../core/ports.ts'
+import type { Tail, TailBudget } from '../../core/tail.ts'
 import { all, type Program } from '../engine/engine.ts'
 import type { Conv, LocatedRow, MessageRow, PathRow } from '../engine/rows.ts'
 import { readChain, readLoose } from './content.ts'
@@ -51,6 +52,28 @@ export function* listPath(id: MessageId, options: ReadOptions & ListPath): Progr
   return { items: yield* withoutOpen(id, messages, options), next, skipped: [] }
 }
 
+/** Messages of a path with their rows. */
+export interface PathRows {
+  readonly rows: readonly MessageRow[]
+  readonly messages: readonly Message[]
+}
+
+/** The messages of a path at the depths from `from` up to `before`, exclusive. */
+export function* readPathRows(
+  end: LocatedRow,
+  from: number,
+  before: number,
+  blobs: 'whole' | 'preview',
+): Program<PathRows> {
+  const id = end.id as MessageId
+  const found = inOrder(yield* all('path', { id, from: Math.max(0, from - 1), to: before - 1 }))
+  const rows = from === 0 ? found : found.slice(1)
+  if (rows.length !== before - from)
+    throw new CorruptError(`the path of message ${id} has no depth ${from + rows.length}`)
+  const start = { conversationId: end.conversation_id, ...(from === 0 ? root : after(found[0]!)) }
+  return { rows, messages: yield* readChain(rows, start, blobs) }
+}
+
 const root = { parentId: null, depth: 0, tokens: 0 }
 
 /** What a chain follows that begins after this message. */
@@ -62,26 +85,44 @@ function after({ id, depth, path_tokens }: MessageRow) {
 const deepest = 2 ** 31 - 1
 const unlimited = 2 ** 53 - 1
 
-/** Reads backwards from a message within the budget, then drops the rest of an incomplete turn. If the
- *  newest turn alone exceeds the budget, it is read whole, because the next answer needs it. */
+/** Reads backwards from a message within the budget, then drops the rest of an incomplete turn. If that
+ *  leaves nothing, the newest turn alone exceeds the budget: the tail is its newest part, and names its
+ *  beginning. */
 export function* tail(named: MessageId, budget: TailBudget, options: ReadOptions): Program<Tail> {
   const id = options.wholeTurns ? yield* beforeOpenTurn(named) : named
-  if (id === null) return { messages: [], older: 0, olderTokens: 0 }
+  if (id === null) return { messages: [], turnStart: null, older: 0, olderTokens: 0 }
   const { tokens = unlimited, messages = deepest } = budget
   let read = yield* readBack(id, tokens, messages)
-  let from = read.rows.findIndex(beginsTurn)
-  for (let reach = 32; from < 0; reach *= 4) {
-    if (reach > 4 * (read.depth + 32)) throw new CorruptError(`the path of message ${id} has no beginning`)
-    read = yield* readBack(id, unlimited, reach)
-    from = read.rows.findLastIndex(beginsTurn)
-  }
+  if (read.rows.length === 0) read = yield* readBack(id, unlimited, 1)
+  const begin = read.rows.findIndex(beginsTurn)
+  const from = Math.max(0, begin)
   const above = from > 0 ? read.rows[from - 1] : read.before
   const start = { conversationId: read.conversationId, ...(above ? after(above) : root) }
   const kept = yield* readChain(read.rows.slice(from), start, options.blobs ?? 'whole')
   return {
     messages: yield* withoutOpen(id, kept, options),
+    turnStart: begin < 0 ? yield* turnStartOf(id, read.rows[0]!, options) : null,
     older: start.depth,
     olderTokens: start.tokens,
+  }
+}
+
+/** The first message of the turn that this row belongs to, on the path to `id`. */
+function* turnStartOf(id: MessageId, row: MessageRow, options: ReadOptions): Program<Message> {
+  const { conv } = yield* needMessage(id)
+  const begins = row.turn === null ? yield* lastBeginning(id) : yield* idAt(conv, row.turn)
+  if (begins === null) throw new CorruptError(`the turn of message ${row.id} has no beginning`)
+  const [message] = yield* getMessages([begins as MessageId], { blobs: options.blobs ?? 'whole' })
+  return message!
+}
+
+/** Outside turns, only reading back shows where the newest exchange begins. */
+function* lastBeginning(id: MessageId): Program<string | null> {
+  for (let reach = 32; ; reach *= 4) {
+    const { rows, depth } = yield* readBack(id, unlimited, reach)
+    const begin = rows.findLast(beginsTurn)
+    if (begin) return begin.id
+    if (reach > 4 * (depth + 32)) return null
   }
 }
 

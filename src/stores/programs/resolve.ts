@@ -1,7 +1,7 @@
 import { AmbiguousIdError, type IdCandidate, InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { BranchInConversation, Resolved } from '../../core/ports.ts'
-import { all, first, type Program } from '../engine/engine.ts'
+import { first, later, type Program } from '../engine/engine.ts'
 import { conversationFromRow, listedBranch } from '../engine/row-to-value.ts'
 import { readBranchInConversation } from './conversations.ts'
 import { isExpired } from './keys.ts'
@@ -24,13 +24,14 @@ const shortestPrefix = 6
 
 /** Resolves what a person typed: a key, `id:branch`, or the beginning of an id. */
 export function* resolve(text: string): Program<Resolved> {
-  const byKey = yield* first('conversationByKey', { key: text })
-  if (byKey)
-    return { ...(yield* readBranchInConversation(byKey.id as ConversationId, byKey.name)), message: null }
   const colon = text.indexOf(':')
   const prefix = colon < 0 ? text : text.slice(0, colon)
   const branch = colon < 0 ? undefined : text.slice(colon + 1)
-  const ids = yield* idsWith(prefix)
+  const idsLater = yield* idsWith(prefix)
+  const byKey = yield* first('conversationByKey', { key: text })
+  if (byKey)
+    return { ...(yield* readBranchInConversation(byKey.id as ConversationId, byKey.name)), message: null }
+  const ids = idsLater()
   // Only a conversation has branches.
   const candidates = branch === undefined ? ids : ids.filter(one => one.kind === 'conversation')
   const [only] = candidates
@@ -54,19 +55,20 @@ export function* resolve(text: string): Program<Resolved> {
   }
 }
 
-function* idsWith(prefix: string): Program<readonly IdCandidate[]> {
-  if (prefix.length < shortestPrefix) return []
-  const candidates: IdCandidate[] = []
+/** Reads the ids together with the next statement. */
+function* idsWith(prefix: string): Program<() => readonly IdCandidate[]> {
+  if (prefix.length < shortestPrefix) return () => []
   const lower = prefix.toLowerCase()
-  if (/^[0-9a-f-]{1,36}$/.test(lower)) {
-    const rows = yield* all('conversationsByPrefix', { lo: lower, hi: after(lower) })
-    candidates.push(...rows.map(row => ({ kind: 'conversation', id: row.id as ConversationId }) as const))
-  }
-  if (/^[a-z2-7]{1,32}$/.test(prefix)) {
-    const rows = yield* all('messagesByPrefix', { lo: prefix, hi: after(prefix) })
-    candidates.push(...rows.map(row => ({ kind: 'message', id: row.id as MessageId }) as const))
-  }
-  return candidates
+  const conversations = /^[0-9a-f-]{1,36}$/.test(lower)
+    ? yield* later('conversationsByPrefix', { lo: lower, hi: after(lower) })
+    : () => []
+  const messages = /^[a-z2-7]{1,32}$/.test(prefix)
+    ? yield* later('messagesByPrefix', { lo: prefix, hi: after(prefix) })
+    : () => []
+  return () => [
+    ...conversations().map(row => ({ kind: 'conversation', id: row.id as ConversationId }) as const),
+    ...messages().map(row => ({ kind: 'message', id: row.id as MessageId }) as const),
+  ]
 }
 
 /** The first text after all texts with the prefix. Ids are ASCII, so the next character is enough. */

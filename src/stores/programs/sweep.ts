@@ -1,6 +1,6 @@
 import { trashGraceMs } from '../../core/conversation.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import { all, first, type Program, run } from '../engine/engine.ts'
+import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
 import { trashConversation } from './trash.ts'
 
 const dayMs = 86_400_000
@@ -15,6 +15,16 @@ export const sweepBatch = 100
 export function* clockJump(now: number): Program<number | null> {
   const last = yield* first('state', { name: 'swept_at' })
   return last && Math.abs(now - last.value) > dayMs ? last.value : null
+}
+
+/** Takes the next sweep for this process, if no process has swept within `ms`. Stores the time, so another
+ *  process that asks at the same moment does not get it. */
+export function* claimSweep(now: number, ms: number): Program<boolean> {
+  const last = yield* first('state', { name: 'swept_at' })
+  // The clock of another machine may be ahead.
+  if (last && Math.abs(now - last.value) < ms) return false
+  const expected = last?.value ?? null
+  return (yield* countChanges('replaceState', { name: 'swept_at', value: now, expected })) > 0
 }
 
 /** Stores the time of the sweep and counts it on everything in the trash. */

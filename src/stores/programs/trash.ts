@@ -34,7 +34,12 @@ export function* restoreConversation(id: ConversationId, now: number): Program<R
 }
 
 /** Messages that a purge removes in one transaction, so that other writers do not wait long. */
-const chunk = 500
+const chunk = 200
+
+/** Other rows that a purge removes in one transaction. */
+const rowsPerPurge = 2_000
+
+const manyRows = ['deleteSomeTurns', 'deleteSomeTombstones', 'deleteSomeEvents'] as const
 
 /** Removes a part of a trashed conversation, or its rest. A purge takes several transactions; the
  *  conversation is invisible to readers from the start, because it is in the trash. */
@@ -60,6 +65,10 @@ export function* purgeSome(
   yield* dropBlobs({ conv, lo: 0, hi })
   const messages = yield* countChanges('deleteMessages', { conv, lo: 0, hi })
   if (hi < row.next_seq) return { state: 'more', messages }
+  for (const statement of manyRows) {
+    const deleted = yield* countChanges(statement, { conv, limit: rowsPerPurge })
+    if (deleted === rowsPerPurge) return { state: 'more', messages }
+  }
   yield* run('deleteConversation', { conv })
   return { state: 'gone', messages }
 }

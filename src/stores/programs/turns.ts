@@ -65,7 +65,7 @@ function* pieces(conv: Conv, key: string): Program<readonly DraftPiece[]> {
   return (yield* all('drafts', { conv, turn: key })).map(pieceOf)
 }
 
-function pieceOf(row: { n: number; type: string; text: string }): DraftPiece {
+export function pieceOf(row: { n: number; type: string; text: string }): DraftPiece {
   return { n: row.n, type: row.type as DraftPiece['type'], text: JSON.parse(row.text) as string }
 }
 

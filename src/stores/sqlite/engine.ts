@@ -11,6 +11,7 @@ import type {
   WriteMode,
 } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
+import { checkpoints } from './checkpoints.ts'
 import { isBusy, translate } from './errors.ts'
 import { closedError, groupCommit } from './group-commit.ts'
 import { queries } from './queries/index.ts'
@@ -18,9 +19,6 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 
 /** About 20 ms. */
 const rowsPerStatement = 20_000
-
-/** Writes between two checkpoints. By default SQLite checkpoints inside one of the appends. */
-const writesPerCheckpoint = 50
 
 export interface SqliteEngineOptions {
   readonly source: Source
@@ -52,13 +50,11 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
         begin: beginImmediate,
         runNested,
         commit: commitGroup,
-        wrote,
+        wrote: checkpoints(db).wrote,
       })
     : null
-  /** Stops a running check when the store is closed. */
+  /** Stops the work of child processes when the store is closed. */
   let closing: AbortController | undefined
-  let writes = 0
-  let checkpointing = false
   let pass: Promise<readonly Remnant[]> = Promise.resolve([])
   let nextPass: Promise<readonly Remnant[]> | undefined
 
@@ -184,31 +180,14 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     return `${name} = ${before}`
   }
 
-  /** A checkpoint runs after the callers have their results, on the same connection, so no append waits for
-   *  it. */
-  function wrote(count: number): boolean {
-    writes += count
-    if (writes >= writesPerCheckpoint && !checkpointing) checkpointSoon()
-    return checkpointing
-  }
-
-  function checkpointSoon(): void {
-    writes = 0
-    checkpointing = true
-    setImmediate(() => {
-      checkpointing = false
-      if (!db.open || db.inTransaction) return
-      try {
-        db.pragma('wal_checkpoint(PASSIVE)')
-      } catch {
-        // A full or unwritable disk is reported by the next write.
-      }
-    })
+  /** Aborted when the store is closed. */
+  function closed(): AbortSignal {
+    closing ??= new AbortController()
+    return closing.signal
   }
 
   async function inspect(signal?: AbortSignal) {
-    closing ??= new AbortController()
-    const signals = [closing.signal, ...(signal ? [signal] : [])]
+    const signals = [closed(), ...(signal ? [signal] : [])]
     // Loaded lazily: only `verify` needs it.
     const { inspect: inspectFile } = await import('./inspect.ts')
     return inspectFile(db, { owned, signal: AbortSignal.any(signals) })
@@ -219,14 +198,14 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     nextPass ??= pass.then(async () => {
       nextPass = undefined
       // Loaded lazily: only deletions need it.
-      return (await import('./remove-traces.ts')).removeTraces(db, { owned })
+      return (await import('./remove-traces.ts')).removeTraces(db, { owned, signal: closed() })
     })
     pass = nextPass
     return nextPass
   }
 
   async function compact() {
-    return (await import('./remove-traces.ts')).compactFile(db)
+    return (await import('./remove-traces.ts')).compactFile(db, { owned, signal: closed() })
   }
 
   async function close(): Promise<void> {

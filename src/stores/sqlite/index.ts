@@ -170,7 +170,7 @@ function prepareHandle(db: Database, durability: 'full' | 'normal'): void {
     PRAGMA foreign_keys = ON;
     -- Zeros deleted rows and freed pages. Costs an append nothing that can be measured.
     PRAGMA secure_delete = ON;
-    -- A safety net; checkpoints are made between writes.
+    -- For a single large write. Other checkpoints are made between writes (checkpoints.ts).
     PRAGMA wal_autocheckpoint = 4000;
   `)
 }

@@ -3,6 +3,7 @@ import type { Database } from 'better-sqlite3'
 import type { CompactReceipt, Remnant } from '../../core/removal.ts'
 import { translate } from './errors.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
+import { type RewriteStep, rewriteInChild } from './rewrite-in-child.ts'
 
 /** Deleted content leaves bytes in four places of a file: the free space of pages, which `secure_delete`
  *  overwrites; copies of rows in pages that SQLite has rebalanced, which only VACUUM removes; the segments of
@@ -13,42 +14,60 @@ import { retryWhileBusy } from './retry-while-busy.ts'
  *  a copy of a row that SQLite moved between pages may remain until `compact`. */
 const rewriteBytes = 16 * 1024 * 1024
 
+/** A larger file is rewritten in another process. Up to here it takes about 30 ms, less than starting one. */
+const inlineBytes = 2 * 1024 * 1024
+
 /** Pages of the search index to merge in one transaction, so that other writers need not wait long. */
 const pagesPerMerge = 256
+
+export interface RemovalOptions {
+  /** Whether the handle is ours: another process can open the file. */
+  readonly owned: boolean
+  readonly signal: AbortSignal
+}
 
 /** Removes the bytes of deleted content from the file and its log. Returns where some may remain. */
 export async function removeTraces(
   db: Database,
-  { owned }: { readonly owned: boolean },
+  { owned, signal }: RemovalOptions,
 ): Promise<readonly Remnant[]> {
   if (db.memory) return []
   // The handle's owner has not committed yet, so the content is still needed.
   if (!db.open || db.inTransaction) return ['file', 'log', 'backups']
   let isClean = false
   try {
-    await mergeSearchIndex(db, owned)
     // Not on a borrowed handle: VACUUM rewrites the owner's tables too, and may renumber their rows.
-    if (owned && bytesOf(db) <= rewriteBytes) {
-      await retryWhileBusy(() => db.exec('VACUUM'))
-      isClean = true
+    const rewrites = owned && bytesOf(db) <= rewriteBytes
+    const steps: readonly RewriteStep[] = rewrites ? ['merge', 'vacuum'] : ['merge']
+    if (!(owned && (await rewritten(db, steps, signal)))) {
+      await mergeSearchIndex(db, owned)
+      if (rewrites) await retryWhileBusy(() => db.exec('VACUUM'))
     }
+    isClean = rewrites
   } catch {
     // Another process holds the file, or the disk is full. The caller learns it from the receipt.
   }
   return [...(isClean ? [] : ['file' as const]), ...(await truncateLog(db)), 'backups']
 }
 
+/** Rewrites a large file in another process. Returns false if that is not possible. */
+async function rewritten(db: Database, steps: readonly RewriteStep[], signal: AbortSignal): Promise<boolean> {
+  return !db.memory && bytesOf(db) > inlineBytes && (await rewriteInChild(db, steps, signal))
+}
+
 /** Rewrites the whole file. Throws if it cannot. */
-export async function compactFile(db: Database): Promise<CompactReceipt> {
+export async function compactFile(db: Database, { owned, signal }: RemovalOptions): Promise<CompactReceipt> {
   try {
     const bytesBefore = bytesOf(db)
-    await retryWhileBusy(
-      () => {
-        optimize(db)
-        db.exec('VACUUM')
-      },
-      () => !db.inTransaction,
-    )
+    if (!(owned && (await rewritten(db, ['optimize', 'vacuum'], signal)))) {
+      await retryWhileBusy(
+        () => {
+          optimize(db)
+          db.exec('VACUUM')
+        },
+        () => !db.inTransaction,
+      )
+    }
     const remains: Remnant[] = db.memory ? [] : [...(await truncateLog(db)), 'backups']
     return { bytesBefore, bytesAfter: bytesOf(db), remains }
   } catch (error) {

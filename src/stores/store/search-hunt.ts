@@ -1,7 +1,7 @@
 import { latestTime } from '../../core/check.ts'
 import { matches } from '../../core/search/match.ts'
 import type { SearchQuery } from '../../core/search/query.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine, Program } from '../engine/engine.ts'
 import type { CandidateRow } from '../engine/rows.ts'
 import {
   type CandidateSource,
@@ -20,6 +20,8 @@ export interface Hunt {
   /** Unindexed messages that pass the filters, in order. */
   readonly scanned: readonly CandidateRow[]
   readonly pace: Pace
+  /** The first candidates, if they have been read. */
+  readonly opening: readonly CandidateRow[] | null
 }
 
 /** A position in the order of the hits. */
@@ -41,6 +43,8 @@ export interface HuntResult {
 
 interface HuntState extends HuntRange {
   readonly answers: SearchAnswer[]
+  /** Candidates that have been read and not used. */
+  opening: readonly CandidateRow[] | null
   /** Where to continue, or null at the end. */
   upto: number | null
   /** How much was examined. */
@@ -51,25 +55,51 @@ interface HuntState extends HuntRange {
 
 /** The newest messages that match, in order. */
 export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntResult> {
-  const { query, plan } = hunt
-  const { wanted, from } = range
+  const { query, plan, opening } = hunt
+  const { wanted } = range
   const state: HuntState = {
     ...range,
     answers: [],
-    upto: from ? from[0] : latestTime,
+    opening,
+    upto: firstTime(range),
     candidates: 0,
     chars: 0,
     stoppedAt: null,
   }
   const { answers } = state
   if (plan.withoutPrefixes) await lookAtNewest(hunt, state, plan.withoutPrefixes)
-  // What the index decides alone: words and prefixes that must occur, and words that must not.
-  const exact = query.all.every(term => !term.check) && query.none.every(term => !term.check && !term.prefix)
-  for (let seen = 0, batch = exact ? Math.min(wanted + 8, 500) : 200; goesOn(state); ) {
+  const exact = isExact(query)
+  for (let seen = 0, batch = indexBatch(exact, wanted); goesOn(state); ) {
     seen += await take(hunt, state, { source: plan.indexed, batch, exact })
     if (!exact) batch = nextBatch(wanted - answers.length, answers.length / Math.max(1, seen))
   }
   return { answers, stoppedAt: state.stoppedAt }
+}
+
+/** Reads the candidates with which the hunt will begin. */
+export function readOpening(
+  query: SearchQuery,
+  { withoutPrefixes, indexed }: SearchPlan,
+  range: HuntRange,
+): Program<readonly CandidateRow[]> {
+  const upto = firstTime(range)
+  return withoutPrefixes
+    ? withoutPrefixes(upto, firstLook)
+    : indexed(upto, indexBatch(isExact(query), range.wanted))
+}
+
+function firstTime({ from }: HuntRange): number {
+  return from ? from[0] : latestTime
+}
+
+/** Whether the index decides alone: words and prefixes that must occur, and words that must not. */
+function isExact({ all, none }: SearchQuery): boolean {
+  return all.every(term => !term.check) && none.every(term => !term.check && !term.prefix)
+}
+
+/** How many candidates to read first. */
+function indexBatch(exact: boolean, wanted: number): number {
+  return exact ? Math.min(wanted + 8, 500) : 200
 }
 
 /** How many more candidates to read, given the share of matches so far. Another query costs as much as
@@ -154,11 +184,14 @@ async function take(hunt: Hunt, state: HuntState, given: CandidateBatch): Promis
 /** In order. Messages of one millisecond are sorted together, so the last group must be complete. */
 async function nextCandidates(
   { engine, scanned }: Hunt,
-  { upto }: HuntState,
+  state: HuntState,
   { source, batch: least }: CandidateBatch,
 ): Promise<{ rows: readonly CandidateRow[]; next: number | null }> {
+  const { upto, opening } = state
+  state.opening = null
   for (let batch = least; ; batch *= 4) {
-    const rows = await engine.query(() => source(upto!, batch))
+    const read = batch === least ? opening : null
+    const rows = read ?? (await engine.query(() => source(upto!, batch)))
     const edge = rows.length < batch ? null : rows.at(-1)!.at
     const whole = edge === null ? rows : rows.filter(row => row.at !== edge)
     const beside = scanned.filter(({ at }) => at <= upto! && (edge === null || at > edge))

@@ -2,12 +2,31 @@ import type { SearchOptions, SearchPage } from '../../core/listing.ts'
 import type { SearchQuery } from '../../core/search/query.ts'
 import { score } from '../../core/search/rank.ts'
 import { all, type Engine } from '../engine/engine.ts'
-import type { CandidateRow, MessageSpan, SpanRow } from '../engine/rows.ts'
+import type { MessageSpan, SpanRow } from '../engine/rows.ts'
 import { readCursor, writeCursor } from '../programs/cursor.ts'
-import { planSearch, readHits, type SearchAnswer, type SearchFilters } from '../programs/search/search.ts'
-import { chooseUnindexed } from '../programs/search/unindexed.ts'
+import {
+  planSearch,
+  readHits,
+  type SearchAnswer,
+  type SearchFilters,
+  type SearchPlan,
+} from '../programs/search/search.ts'
+import {
+  chooseUnindexed,
+  openSearch,
+  type SearchOpening,
+  type UnindexedMessages,
+} from '../programs/search/unindexed.ts'
 import { createPace, type Pace } from './pace.ts'
-import { type Hunt, huntAnswers, type OrderKey, orderKey, sortHits } from './search-hunt.ts'
+import {
+  type Hunt,
+  type HuntRange,
+  huntAnswers,
+  type OrderKey,
+  orderKey,
+  readOpening,
+  sortHits,
+} from './search-hunt.ts'
 
 /** How many of the newest matches are ranked: a common word has hundreds of thousands. */
 const mostRanked = 2_000
@@ -28,17 +47,44 @@ export async function searchStore(
   const pace = createPace({ budgetMs, ...(signal && { signal }) })
   const after = options.after ?? null
   const start = options.order === 'ranked' ? readRankedCursor(after) : readNewestCursor(after)
-  const plan = await engine.query(() => planSearch(query, options, engine.matchText))
-  const { spans, unindexed } = await engine.query(() => chooseUnindexed(plan.filters))
+  const wanted = options.order === 'ranked' ? mostRanked : limit + 1
+  const { plan, opening } = await open(engine, query, options, { wanted, from: start.from, to: start.to })
+  const { spans, unindexed } = opening
   if (spans.length > 0) engine.noteUnindexed()
-  const scanned = await scan(engine, spans, plan.filters, pace)
-  const hunt = { engine, query, plan, scanned, pace }
+  const read = opening.scanned ?? (await scan(engine, spans, pace))
+  const scanned = sortHits(read.filter(row => row.body !== null && passes(row, plan.filters)))
+  const hunt = { engine, query, plan, scanned, pace, opening: opening.candidates }
   const { answers, next } =
     options.order === 'ranked'
       ? await rankedPage(hunt, start, limit)
       : await newestPage(hunt, start.from, limit)
-  const items = await engine.read(() => readHits(answers, query, options))
+  const items = await engine.read(() => readHits(answers, query, options), 'one')
   return { items, next, skipped: [], unindexed }
+}
+
+interface Opened {
+  readonly plan: SearchPlan
+  readonly opening: UnindexedMessages & { readonly [K in 'scanned' | 'candidates']: SearchOpening[K] | null }
+}
+
+/** Plans a search and reads its beginning. An engine behind a network reads it in one request; in the process
+ *  itself, that would only make one long block of several short ones. */
+async function open(
+  engine: Engine,
+  query: SearchQuery,
+  options: SearchOptions,
+  range: HuntRange,
+): Promise<Opened> {
+  if (engine.rowsPerStatement === null) {
+    return engine.query(function* () {
+      const plan = yield* planSearch(query, options, engine)
+      const opening = yield* openSearch(plan.filters, () => readOpening(query, plan, range))
+      return { plan, opening }
+    })
+  }
+  const plan = await engine.query(() => planSearch(query, options, engine))
+  const chosen = await engine.query(() => chooseUnindexed(plan.filters))
+  return { plan, opening: { ...chosen, scanned: null, candidates: null } }
 }
 
 /** Where a page begins. Ranked pages rank a window of the newest order: from `from`, exclusive, to `to`,
@@ -108,20 +154,18 @@ async function rank(answers: readonly SearchAnswer[], { query, pace }: Hunt): Pr
 /** Messages to read at once. */
 const scanBatch = 250
 
-/** Reads unindexed messages and returns those that pass the filters, in order. */
+/** Reads unindexed messages. */
 async function scan(
   { query }: Engine,
   spans: readonly MessageSpan[],
-  filters: SearchFilters,
   pace: Pace,
-): Promise<readonly CandidateRow[]> {
+): Promise<readonly SpanRow[]> {
   const found: SpanRow[] = []
   for (const batch of batchesOf(spans)) {
     await pace.breathe()
-    const rows = await query(() => all('messagesIn', { spans: batch }))
-    for (const row of rows) if (row.body !== null && passes(row, filters)) found.push(row)
+    found.push(...(await query(() => all('messagesIn', { spans: batch }))))
   }
-  return sortHits(found)
+  return found
 }
 
 function* batchesOf(spans: readonly MessageSpan[]): Generator<readonly MessageSpan[]> {

@@ -9,7 +9,6 @@ import { prepareMessage, prepareMessages } from '../../core/prepare.ts'
 import { parseQuery } from '../../core/search/query.ts'
 import { checkHash, checkReason } from '../check/fields.ts'
 import * as checked from '../check/input.ts'
-import { checkToken } from '../check/token.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type AppendRequest, append } from '../programs/append.ts'
 import * as branches from '../programs/branches.ts'
@@ -19,7 +18,8 @@ import { deleteMessages, eraseMessages } from '../programs/delete.ts'
 import { addEvents, listEvents } from '../programs/events.ts'
 import { countConversations, listConversations, listDirectories } from '../programs/list.ts'
 import { versionOf } from '../programs/lookup.ts'
-import { measure } from '../programs/measure.ts'
+import { versionsOf } from '../programs/overview.ts'
+import { readPathSection } from '../programs/path-section.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
 import { type PreparedItem, save, setLabel } from '../programs/save.ts'
@@ -29,14 +29,21 @@ import * as summaries from '../programs/summaries.ts'
 import * as tokens from '../programs/tokens.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
+import { type FollowHub, followHub } from './follow-hub.ts'
+import { listInPieces, purgeOne, sweepAll } from './in-pieces.ts'
 import { indexAll } from './index-search.ts'
 import { keepTasks, readTaskRecords } from './keep-tasks.ts'
-import { listInPieces } from './list-messages.ts'
-import { purgeOne, sweepAll } from './maintain.ts'
+import { measureStore } from './measure-store.ts'
+import { overviewsOf } from './read-overviews.ts'
 import { searchStore } from './search-store.ts'
 
 /** The Store port over an engine: checks the input, then runs the program for the operation. */
-export function storeOver(engine: Engine, schemaVersion: () => Promise<number>): Store {
+export function storeOver(
+  given: Engine,
+  schemaVersion: () => Promise<number>,
+  hub: FollowHub = followHub(given),
+): Store {
+  const engine = wakingAfterWrites(given, hub)
   const { query, read, write, source } = engine
   const now = () => source.now()
 
@@ -60,6 +67,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     getMessages: async (ids, options = {}) => read(() => getMessages(checked.checkMessageIds(ids), options)),
     listPath: async (id, options = {}) =>
       read(() => listPath(messageId(id), checked.checkPathPage(options)), expected(options)),
+    readPathSection: async (end, options = {}) =>
+      read(() => readPathSection(messageId(end), checked.checkPathSection(options))),
     tail: async (id, budget, options = {}) =>
       read(() => tail(messageId(id), checked.checkBudget(budget), options), expected(options)),
     listStretches: async (id, page = {}) =>
@@ -177,6 +186,8 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     countConversations: async (filter = {}) => query(() => countConversations(checked.checkFilter(filter))),
     listDirectories: async (options = {}) =>
       query(() => listDirectories(checked.checkDirectoryListing(options))),
+    readOverviews: async listed => overviewsOf(engine, checked.checkListed(listed)),
+    versionsOf: async ids => query(() => versionsOf(checked.checkConversationIds(ids))),
     listMessages: async options => listInPieces(engine, checked.checkMessageListing(options)),
 
     search: async (text, options = {}) => {
@@ -206,7 +217,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
     restore: async id => write(() => restoreConversation(conversationId(id), now())),
     purge: async id => purgeOne(engine, conversationId(id)),
 
-    sweep: async (options = {}) => sweepAll(engine, options),
+    sweep: async (options = {}) => sweepAll(engine, checked.checkSweep(options)),
     indexSearch: async (options = {}) => indexAll(engine, options),
     rebuildSearch: async () => write(clearIndex),
     compact: async () => engine.compact(),
@@ -215,7 +226,7 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
       const { verifyAll } = await import('./verify.ts')
       return verifyAll(engine, options)
     },
-    measure: async since => read(() => measure(checked.checkSince(since))),
+    measure: async since => measureStore(engine, checked.checkSince(since)),
     schemaVersion,
 
     readRecords: async function* (id) {
@@ -231,19 +242,48 @@ export function storeOver(engine: Engine, schemaVersion: () => Promise<number>):
 
     ...keepTasks(engine),
     addToken: async token => {
-      const added = { ...checkToken(token), id: source.uuid() }
+      const added = { ...checked.checkToken(token), id: source.uuid() }
       return write(() => tokens.addToken(added, now()))
     },
     findToken: async hash => query(() => tokens.findToken(checkHash(hash, 'hash'))),
     listTokens: async (page = {}) => query(() => tokens.listTokens(checked.checkPage(page))),
     revokeToken: async id => write(() => tokens.revokeToken(checkName(id, 'id'), now())),
 
-    close: () => engine.close(),
-    [Symbol.asyncDispose]: () => engine.close(),
+    follow: async function* (id, options = {}) {
+      const { followConversation } = await import('./follow-conversation.ts')
+      yield* followConversation(engine, hub, conversationId(id), checked.checkFollow(options))
+    },
+    followActivity: async function* (options = {}) {
+      const { followActivity } = await import('./follow-activity.ts')
+      yield* followActivity(engine, hub, options)
+    },
+
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  async function close(): Promise<void> {
+    hub.close()
+    await engine.close()
   }
 
   function newId(given: string | undefined) {
     return conversationId(given ?? source.uuid())
+  }
+}
+
+/** An engine whose writes wake the iterations that follow. */
+function wakingAfterWrites(engine: Engine, hub: FollowHub): Engine {
+  return {
+    ...engine,
+    write: async (program, mode) => {
+      try {
+        return await engine.write(program, mode)
+      } finally {
+        // Also after a failure, whose outcome may be unknown.
+        hub.wake()
+      }
+    },
   }
 }
 

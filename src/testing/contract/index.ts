@@ -11,13 +11,16 @@ import { deletingEffectsCases } from './deleting-effects.ts'
 import { draftCases } from './drafts.ts'
 import { erasingCases } from './erasing.ts'
 import { eventsCases } from './events.ts'
+import { followingCases } from './following.ts'
 import { hostileCases } from './hostile.ts'
 import { keyCases } from './keys.ts'
 import { listFilterCases } from './list-filters.ts'
 import { listCases } from './lists.ts'
 import { measuringCases } from './measuring.ts'
 import { messageListCases } from './message-lists.ts'
+import { overviewCases } from './overviews.ts'
 import { pageCases } from './pages.ts'
+import { pathSectionCases } from './path-sections.ts'
 import { readCases } from './reads.ts'
 import { transferCases } from './records.ts'
 import { mergingCases } from './records-merging.ts'
@@ -59,13 +62,16 @@ export const contract: readonly ContractCase[] = [
   ...draftCases,
   ...erasingCases,
   ...eventsCases,
+  ...followingCases,
   ...hostileCases,
   ...keyCases,
   ...listFilterCases,
   ...listCases,
   ...measuringCases,
   ...messageListCases,
+  ...overviewCases,
   ...pageCases,
+  ...pathSectionCases,
   ...readCases,
   ...refusalCases,
   ...removingCases,

@@ -69,6 +69,22 @@ export const messageListCases: readonly ContractCase[] = [
     const newestFirst = await store.listMessages({ conversationId: conversation.id })
     assert.deepEqual(newestFirst.items, [...items].reverse())
   }),
+  it('lists the messages after a seq, in both orders and with filters', async ({ store }) => {
+    const conversationId = await numbered(store, 6)
+    const options = { conversationId, order: 'ascending' } as const
+    assert.deepEqual(await list(store, { ...options, afterSeq: -1 }), ['0', '1', '2', '3', '4', '5'])
+    assert.deepEqual(await list(store, { ...options, afterSeq: 3 }), ['4', '5'])
+    assert.deepEqual(await list(store, { ...options, afterSeq: 5 }), [])
+    assert.deepEqual(await list(store, { ...options, afterSeq: 99 }), [])
+    assert.deepEqual(await list(store, { conversationId, afterSeq: 3 }), ['5', '4'])
+    assert.deepEqual(await list(store, { ...options, afterSeq: 1, roles: ['user'] }), ['2', '4'])
+    assert.deepEqual(await pages(store, { ...options, afterSeq: 1, limit: 3 }), [['2', '3', '4'], ['5']])
+    assert.deepEqual(await pages(store, { conversationId, afterSeq: 1, limit: 3 }), [['5', '4', '3'], ['2']])
+    await store.deleteMessages([(await store.listMessages({ conversationId })).items[0]!.id])
+    assert.deepEqual(await list(store, { ...options, afterSeq: 3 }), ['4'])
+    await rejects(store.listMessages({ ...options, afterSeq: -2 }), 'invalid')
+    await rejects(store.listMessages({ conversationId: noConversation, afterSeq: 0 }), 'not_found')
+  }),
   it('orders by seq, not by the time of the message (S0-26, S1-18)', async ({ store }) => {
     const { conversation, branch } = await store.create()
     const at = (text: string, time: string) => ({ ...say(text), createdAt: new Date(time) })

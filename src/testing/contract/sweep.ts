@@ -4,14 +4,14 @@ import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { BranchInConversation } from '../../core/ports.ts'
 import type { SweepReceipt } from '../../core/removal.ts'
-import { appendTexts, casesOf, holder, rejects, said, say } from './build.ts'
+import { appendTexts, casesOf, holder, rejects, said, say, writers } from './build.ts'
 import type { CaseContext, ContractCase } from './contract-case.ts'
 
 const it = casesOf('sweep')
 const hour = 3_600_000
 const day = 24 * hour
 
-const idle = { dryRun: false, trashed: [], purged: [], clockJumped: null, remains: [] }
+const idle = { dryRun: false, skipped: false, trashed: [], purged: [], clockJumped: null, remains: [] }
 
 /** A conversation of a work item, which expires after a day without activity, the default in S2. */
 function work(
@@ -38,6 +38,46 @@ function purgedIn(receipts: readonly SweepReceipt[]): ConversationId[] {
 }
 
 export const sweepCases: readonly ContractCase[] = [
+  it('sweeps only if the last sweep is old enough, if asked', async world => {
+    const { store, clock } = world
+    const { conversation } = await work(world, 'task-1')
+    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), idle)
+    clock.now += day + 1 - hour
+    assert.deepEqual(await store.sweep(), idle)
+    clock.now += hour - 1
+    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idle, skipped: true })
+    const due = { ...idle, dryRun: true, trashed: [conversation.id] }
+    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour, dryRun: true }), due)
+    clock.now += 1
+    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idle, trashed: [conversation.id] })
+    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idle, skipped: true })
+    // The clock of this process is behind that of the one that swept.
+    clock.now -= 1_000
+    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idle, skipped: true })
+    await rejects(store.sweep({ ifOlderThanMs: -1 }), 'invalid')
+  }),
+  it('notes a jump of the clock once, if asked to sweep only if the last sweep is old enough', async ({
+    store,
+    clock,
+  }) => {
+    await store.sweep()
+    clock.now += 3 * day
+    assert.notEqual((await store.sweep({ ifOlderThanMs: hour })).clockJumped, null)
+    assert.equal((await store.sweep({ ifOlderThanMs: hour })).skipped, true)
+  }),
+  it(
+    'lets one of eight processes sweep that ask at the same moment, twenty times',
+    async world => {
+      const { clock } = world
+      const stores = await writers(world)
+      for (let round = 0; round < 20; round++) {
+        clock.now += hour
+        const receipts = await Promise.all(stores.map(store => store.sweep({ ifOlderThanMs: hour })))
+        assert.equal(receipts.filter(receipt => !receipt.skipped).length, 1)
+      }
+    },
+    'second handle',
+  ),
   it('moves expired task conversations to the trash and returns their ids', async world => {
     const { store, clock } = world
     const gone = await work(world, 'task-1', { key: 'task:1' })

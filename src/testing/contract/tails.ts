@@ -3,7 +3,8 @@ import type { InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message, NewMessage } from '../../core/message.ts'
 import { pathOf } from '../../core/path.ts'
-import type { Store, TailBudget } from '../../core/ports.ts'
+import type { Store } from '../../core/ports.ts'
+import type { TailBudget } from '../../core/tail.ts'
 import { casesOf, holder, rejects, startConversation, texts } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
@@ -20,20 +21,27 @@ function talk(roles: string): readonly NewMessage[] {
 
 const sum = (messages: readonly Message[]) => messages.reduce((total, message) => total + message.tokens, 0)
 
-/** The expected tail, computed from the whole path: whole turns, newest first, within the budget. */
+/** The expected tail, computed from the whole path: whole turns, newest first, within the budget; or the
+ *  newest messages of a turn that exceeds it. */
 function tailOf(path: readonly Message[], budget: TailBudget) {
   const begins = path.map((message, i) => {
     if (i === 0) return true
     return message.turn === null ? message.role === 'user' : message.turn !== path[i - 1]!.turn
   })
-  let from = begins.lastIndexOf(true)
-  for (let i = from - 1; i >= 0; i--) {
+  const fits = (i: number) => {
     const rest = path.slice(i)
-    if (rest.length > (budget.messages ?? Infinity) || sum(rest) > (budget.tokens ?? Infinity)) break
-    if (begins[i]) from = i
+    return rest.length <= (budget.messages ?? Infinity) && sum(rest) <= (budget.tokens ?? Infinity)
   }
-  const messages = path.slice(from).map(message => message.id)
-  return { messages, older: from, olderTokens: sum(path.slice(0, from)) }
+  let oldest = path.length - 1
+  while (oldest > 0 && fits(oldest - 1)) oldest--
+  const whole = begins.indexOf(true, oldest)
+  const from = whole < 0 ? oldest : whole
+  return {
+    messages: path.slice(from).map(message => message.id),
+    turnStart: whole < 0 ? path[begins.lastIndexOf(true)]!.id : null,
+    older: from,
+    olderTokens: sum(path.slice(0, from)),
+  }
 }
 
 /** Compares the tails of a message with its whole path, for every relevant budget. */
@@ -52,8 +60,9 @@ async function checkTails(store: Store, id: MessageId): Promise<void> {
 }
 
 async function checkTail(store: Store, path: readonly Message[], budget: TailBudget): Promise<void> {
-  const { messages, older, olderTokens } = await store.tail(path.at(-1)!.id, budget)
-  const got = { messages: messages.map(message => message.id), older, olderTokens }
+  const { messages, turnStart, older, olderTokens } = await store.tail(path.at(-1)!.id, budget)
+  const ids = messages.map(message => message.id)
+  const got = { messages: ids, turnStart: turnStart?.id ?? null, older, olderTokens }
   assert.deepEqual(got, tailOf(path, budget), `tail for ${JSON.stringify(budget)}`)
 }
 
@@ -87,21 +96,30 @@ export const tailCases: readonly ContractCase[] = [
     assert.equal(await lengthFor({ tokens: 12, messages: 5 }), 2)
     assert.equal(await lengthFor({ tokens: 1_000, messages: 1_000 }), 6)
   }),
-  it('returns the newest turn whole even if it exceeds the budget', async ({ store }) => {
+  it('returns the newest part of a turn that exceeds the budget, and the beginning of that turn', async ({
+    store,
+  }) => {
     const { branch } = await store.create()
-    const { head } = await store.append(branch, null, talk('uauatata'))
-    for (const budget of [{ messages: 1 }, { tokens: 1 }, { tokens: 1, messages: 1 }]) {
+    const { head, ids } = await store.append(branch, null, talk('uauatata'))
+    for (const [budget, expected] of [
+      [{ messages: 3 }, ['a5', 't6', 'a7']],
+      [{ tokens: 20 }, ['t6', 'a7']],
+      // The last message in any case.
+      [{ tokens: 1 }, ['a7']],
+      [{ tokens: 1, messages: 3 }, ['a7']],
+    ] as const) {
       const tail = await store.tail(head, budget)
-      assert.deepEqual(texts(tail.messages), ['u2', 'a3', 't4', 'a5', 't6', 'a7'])
-      assert.deepEqual([tail.older, tail.olderTokens], [2, 3])
+      assert.deepEqual(texts(tail.messages), expected)
+      assert.deepEqual(tail.turnStart, (await store.getMessages([ids[2]!]))[0])
+      assert.equal(tail.older + tail.messages.length, 8)
     }
+    assert.equal((await store.tail(head, { messages: 6 })).turnStart, null)
   }),
-  it('starts with the user message if the head is in the middle of an answer', async ({ store }) => {
+  it('is correct if the head is in the middle of an answer', async ({ store }) => {
     const { branch } = await store.create()
     const { ids } = await store.append(branch, null, talk('uauatatau'))
     const tail = await store.tail(ids[4]!, { messages: 1 })
-    assert.deepEqual(texts(tail.messages), ['u2', 'a3', 't4'])
-    assert.equal(tail.older, 2)
+    assert.deepEqual([texts(tail.messages), tail.turnStart?.id, tail.older], [['t4'], ids[2], 4])
     for (const id of ids) await checkTails(store, id)
   }),
   it('counts a leading answer or system message as a turn', async ({ store }) => {
@@ -111,7 +129,7 @@ export const tailCases: readonly ContractCase[] = [
     assert.deepEqual([texts(tail.messages), tail.older], [['u2', 'a3', 'u4', 'a5'], 2])
     await checkTails(store, head)
   }),
-  it('never starts inside a turn, even at a user message within it', async ({ store }) => {
+  it('begins a turn at its first message, not at a user message within it', async ({ store }) => {
     const { branch } = await store.create()
     const first = await store.append(branch, null, talk('ua'), { turn: { key: 't1', step: 0 } })
     const open = { status: 'open', holder: holder() } as const
@@ -119,8 +137,8 @@ export const tailCases: readonly ContractCase[] = [
     const b = await store.append(branch, a.head, talk('tau'), { turn: { key: 't2', step: 1, ...open } })
     const done = { key: 't2', step: 2, holder: holder() }
     const { head } = await store.append(branch, b.head, talk('atau'), { turn: done })
-    const tail = await store.tail(head, { messages: 3 })
-    assert.deepEqual([tail.messages.length, tail.older, tail.messages[0]?.seq], [9, 2, 2])
+    const tail = await store.tail(head, { messages: 8 })
+    assert.deepEqual([tail.messages.length, tail.older, tail.turnStart?.seq], [8, 3, 2])
     await checkTails(store, head)
   }),
   it('starts at the same message for every budget if a message outside turns follows a turn', async ({
@@ -210,7 +228,8 @@ export const tailCases: readonly ContractCase[] = [
     assert.deepEqual(texts(tail.messages), ['u2', 'a3', 'u4', 'a5'])
     assert.deepEqual([tail.older, tail.olderTokens], [2, 3])
     const least = await store.tail(open.head, { tokens: 1 }, { wholeTurns: true })
-    assert.deepEqual([texts(least.messages), least.older], [['u4', 'a5'], 4])
+    assert.deepEqual([texts(least.messages), least.older], [['a5'], 5])
+    assert.deepEqual(texts([least.turnStart!]), ['u4'])
   }),
   it('refuses an empty or invalid budget', async ({ store }) => {
     const { ids } = await startConversation(store)

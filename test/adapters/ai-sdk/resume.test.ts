@@ -90,6 +90,8 @@ describe('a long conversation', () => {
       await generateText({ model: first(model()), messages })
     }
     const later = recordTo(store, 'example:ai')
+    // A budget inside the newest turn: the question is read in any case.
+    expect(await later.messages(null, { messages: 1 })).toEqual(await later.messages(null, { messages: 2 }))
     const newest = await later.messages(null, { messages: 2 })
     expect(newest).toMatchObject([{ role: 'user', content: [{ text: '3' }] }, { role: 'assistant' }])
     await generateText({ model: later(model()), messages: [...newest, { role: 'user', content: '4' }] })

@@ -18,9 +18,7 @@ describe('skein agent in a pipe', () => {
 
     const again = await at.piped(['-c'], 'forgetful', { input: `${second}\n` })
     expect(again.stderr).toContain(`continuing "${first}" · main · 2`)
-    expect(again.stderr).toContain(
-      '  memory: told 2 messages; tool results, files and thoughts stay behind\n',
-    )
+    expect(again.stderr).toContain('  memory: told 2 messages, without tool results, files and thinking\n')
     expect(again.stderr).not.toContain('began with')
     for (const text of [first, answerMarker(1), second]) expect(timesGiven(at.model.last, text)).toBe(1)
 
@@ -28,9 +26,9 @@ describe('skein agent in a pipe', () => {
     const [{ id }] = JSON.parse(listed.stdout) as [{ id: string }]
     const other = await at.piped(['--resume', id], agentCommand('good'), { input: `${third}\n` })
     expect(other.stderr).toContain(
-      '! began with forgetful: good is told what was said and which tools were used; tool results, files and thoughts stay behind\n',
+      '! began with forgetful: good is told the messages and which tools were used, without tool results, files and thinking\n',
     )
-    expect(other.stderr).toContain('  memory: told 4 messages; ')
+    expect(other.stderr).toContain('  memory: told 4 messages, ')
     for (const text of [first, second, third]) expect(timesGiven(at.model.last, text)).toBe(1)
     const back = await at.piped(['--resume', id], 'good', { input: 'and now?\n' })
     expect(back.stderr).toContain('  memory: resumed\n')
@@ -105,9 +103,9 @@ describe('skein agent in a pipe', () => {
     const run = await at.piped([], 'good', { input })
     expect(run.code).toBe(1)
     expect(run.stderr).toContain(
-      'went back one message; the next one makes a new branch. What was said is kept on main: /switch main',
+      'went back one message; the next one makes a new branch. The rest is kept on main: /switch main',
     )
-    expect(run.stderr).toContain('  memory: told 2 messages; ')
+    expect(run.stderr).toContain('  memory: told 2 messages, ')
     const texts = [first, answerMarker(1), second, third]
     expect(texts.map(text => timesGiven(at.model.last, text))).toEqual([1, 1, 0, 1])
     for (const name of ['model', 'context', 'compact'])

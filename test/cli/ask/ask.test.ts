@@ -246,9 +246,7 @@ describe('stdin', () => {
     expect((await here.skein(['-c'], { input: 'what is 2+4' })).stdout).toBe('2 + 4 = 6\n')
     const binary = await here.skein([], { input: '\0\0' })
     expect(binary).toMatchObject({ code: 2 })
-    expect(binary.stderr).toBe(
-      'skein: what was piped in is not text. Say what to do with it: … | skein "…"\n',
-    )
+    expect(binary.stderr).toBe('skein: the piped input is not text. Say what to do with it: … | skein "…"\n')
     expect(await here.skein([], { input: ' \n ' })).toMatchObject({ code: 2 })
   })
 

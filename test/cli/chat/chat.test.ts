@@ -255,7 +255,7 @@ describe('chat on a terminal', () => {
     chat.type('what is my name?\r')
     await chat.seeNext('Your name is Ada.')
     chat.type('/tree\r')
-    await chat.seeNext('nothing is kept')
+    await chat.seeNext('nothing is stored')
     chat.type('\x04')
     expect(await chat.ended).toBe(0)
     expect(() => statSync(join(here.env.XDG_DATA_HOME!, 'skein'))).toThrow('ENOENT')

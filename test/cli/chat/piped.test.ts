@@ -58,15 +58,15 @@ describe('chat in a pipe', () => {
     const named = Array.from(list.matchAll(/\/(\w+)/g), ([, name]) => name)
     // Each command once, and no unknown one.
     expect(new Set(named)).toEqual(new Set(slashCommands.map(({ name }) => name)))
-    expect(list).toContain('  /fork /retry /edit /undo       go another way; what was said stays\n')
-    expect(help.stdout).toMatch(/^ {2}\/fork \[id\] {2}go another way from a question or a message$/m)
+    expect(list).toContain('  /fork /retry /edit /undo       branch off; nothing is deleted\n')
+    expect(help.stdout).toMatch(/^ {2}\/fork \[id\] {2}start a branch at a question or a message$/m)
     expect(help.stderr).toContain('there is no command /nonsense. /help lists them')
     const all =
       'new clear history tree fork switch resume search title model context compact retry edit undo export help quit'
     expect(named).toEqual(expect.arrayContaining(all.split(' ')))
     expect(help.stdout.split('\n').every(line => line.length < 80)).toBe(true)
 
-    expect(help.stderr.match(/nothing has been said here yet/g)).toHaveLength(3)
+    expect(help.stderr.match(/there are no messages here yet/g)).toHaveLength(3)
     expect(help.code).toBe(1)
 
     await run('tell me about the certificate', '/title Certificates', '/model scripted')
@@ -82,7 +82,7 @@ describe('chat in a pipe', () => {
     const forks = await run(...moves, '/export talk.html', '/export')
     expect(forks.stderr).toContain('asking again. The answer so far is kept on main: /switch main')
     expect(forks.stderr).toContain(
-      'went back one message; the next one makes a new branch. What was said is kept on tell-me-about: /switch tell-me-about',
+      'went back one message; the next one makes a new branch. The rest is kept on tell-me-about: /switch tell-me-about',
     )
     expect(forks.stderr).toContain('now on main')
     expect(forks.stdout.slice(forks.stdout.indexOf('# Certificates'))).not.toContain('something else')

@@ -110,6 +110,22 @@ describe.concurrent('a chat whose store is locked', () => {
     await lock.release()
   })
 
+  it('leaves at once at the third Ctrl+C during an answer, and says that words are lost', async () => {
+    using here = home()
+    using chat = await chatIn(here)
+    using lock = await lockFile(dataFile(here))
+    chat.type(`/slow 1000 one ${'two '.repeat(60)}\r`)
+    await chat.seeNext(/\none/)
+    chat.type('\x03\x03\x03')
+    await chat.seeNext('! left at once: the part of this turn that was not saved yet is lost')
+    expect(await chat.ended).toBe(130)
+    // The terminal is as it was: pasted text is no longer bracketed.
+    expect(chat.raw.lastIndexOf('\x1b[?2004l')).toBeGreaterThan(chat.raw.lastIndexOf('\x1b[?2004h'))
+    await lock.release()
+    const { path } = JSON.parse((await here.skein(['show', '--json'])).stdout)
+    expect(path).toHaveLength(2)
+  })
+
   it('puts the first words of a new conversation back into the prompt, and sends them on Enter', async () => {
     using here = home()
     await here.skein(['-q', 'something earlier'])

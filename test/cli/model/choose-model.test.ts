@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { fullModelName } from '../../../src/api/full-model-name.ts'
 import { chooseModel } from '../../../src/cli/model/choose-model.ts'
-import { fullModelName } from '../../../src/cli/model/full-model-name.ts'
 import { modelName } from '../../../src/cli/output/model-name.ts'
 
 describe('chooseModel', () => {

@@ -3,8 +3,7 @@ import stringWidth from 'string-width'
 import { describe, expect, test } from 'vitest'
 import { reportError } from '../../../src/cli/command-line/error-report.ts'
 import { UsageError } from '../../../src/cli/command-line/usage-error.ts'
-import { collapseSpaces, cut, cutLineMiddle, padEnd, widthOf } from '../../../src/cli/output/cut.ts'
-import { gistOf } from '../../../src/cli/output/gist.ts'
+import { cut, cutLineMiddle, padEnd, widthOf } from '../../../src/cli/output/cut.ts'
 import {
   formatBytes,
   formatCount,
@@ -19,6 +18,8 @@ import { tableLines } from '../../../src/cli/output/table.ts'
 import { formatAge, formatDuration, formatTime } from '../../../src/cli/output/time.ts'
 import { wrap } from '../../../src/cli/output/wrap.ts'
 import type { Block } from '../../../src/core/block.ts'
+import { collapseSpaces } from '../../../src/core/collapse-spaces.ts'
+import { gistOf } from '../../../src/core/gist.ts'
 import { memoryOutput } from '../memory-output.ts'
 
 const seed = 41

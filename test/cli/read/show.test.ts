@@ -4,10 +4,10 @@ import { widthOf } from '../../../src/cli/output/cut.ts'
 import { shortIds } from '../../../src/cli/output/short-id.ts'
 import { styleFor } from '../../../src/cli/output/style.ts'
 import { toolLine } from '../../../src/cli/output/tool-line.ts'
-import { findForks } from '../../../src/cli/read/branch-forks.ts'
 import { showLines } from '../../../src/cli/read/show-lines.ts'
 import { showMarkdown } from '../../../src/cli/read/show-markdown.ts'
 import { readShownPath } from '../../../src/cli/read/shown-path.ts'
+import { findForks } from '../../../src/core/branch-forks.ts'
 import { collectPages } from '../../../src/core/pages.ts'
 import { pathOf } from '../../../src/core/path.ts'
 import type { BranchInConversation, Store } from '../../../src/core/ports.ts'
@@ -29,7 +29,7 @@ describe('the lines of show', () => {
   const linesAt = async (width: number, full = false) => {
     await using store = await openStore(':memory:')
     const story = await fill(store, '/home/ada/harbor', now)
-    const shown = await readShownPath(store, await store.resolve(story.storm), now)
+    const shown = await readShownPath(store, await store.resolve(story.storm))
     const path = await pathOf(store, shown.end!.id)
     const ids = [...path.map(message => message.id as string), story.storm, story.trace]
     const known = shortIds(ids)
@@ -113,7 +113,7 @@ describe('the contents of a path', () => {
     await using store = await openStore(':memory:')
     const place = await store.create({ title: 'All kinds' })
     await fillIn(store, place)
-    const shown = await readShownPath(store, await store.resolve(place.conversation.id), Date.now())
+    const shown = await readShownPath(store, await store.resolve(place.conversation.id))
     const look = {
       width: 80,
       style: plain,
@@ -285,6 +285,7 @@ describe('skein show', () => {
     expect(shown.path[3].blocks[1]).toEqual({
       type: 'tool_call',
       mime: null,
+      modality: null,
       call_id: 'c1',
       name: 'bash',
       input: { command: 'npm test -- reconnect' },

@@ -211,7 +211,7 @@ test('doctor reports what works, what does not, and what to do', async () => {
   expect(fresh.code).toBe(0)
   expect(fresh.stdout).toMatch(/^✓ node {5}\d+\.\d+\.\d+, Node-API \d+$/m)
   expect(fresh.stdout).toContain(
-    '✓ store    ~/.local/share/skein/conversations.db is made when something is said\n',
+    '✓ store    ~/.local/share/skein/conversations.db is created with the first message\n',
   )
   expect(fresh.stdout).toContain('✓ keys     ANTHROPIC_API_KEY is set\n')
   expect(fresh.stdout).toContain('no problems found\n')

@@ -222,7 +222,7 @@ describe('--continue', () => {
     await store.append(ref, first.message, [{ role: 'user', content: 'my name is Bo' }], { turn })
     const beside = await here.skein(['who am I'])
     expect(beside).toMatchObject({ code: 0, stdout: 'Your name is Ada.\n' })
-    expect(beside.stderr).toContain('! someone is answering here, so this goes to branch main-2\n')
+    expect(beside.stderr).toContain('! another process is answering here; yours is on branch main-2\n')
     const again = await json(here, 'hello')
     expect(again).toMatchObject({ resumed: 'forked', branch: 'main-3' })
     await store.endTurn(first.conversation, 'theirs', { status: 'complete', heldBy: turn.holder })

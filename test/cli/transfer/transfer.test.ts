@@ -10,7 +10,7 @@ import {
 import { basename, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { moveShapes } from '../../../scripts/docs/json-move.ts'
+import { transferShapes } from '../../../src/api/schema/command/transfer.ts'
 import { hasOption } from '../../../src/cli/command-line/command.ts'
 import type { CommandContext } from '../../../src/cli/command-line/command-context.ts'
 import { parseArgs } from '../../../src/cli/command-line/parse-args.ts'
@@ -49,7 +49,7 @@ const linesIn = (here: Home, name: string) => readFileSync(join(here.cwd, name),
 
 /** The output of `--json`, checked against the documented shape. */
 function shaped(command: string, at: number, stdout: string): Record<string, unknown> {
-  const { error, data } = moveShapes[command]![at]!.schema.safeParse(JSON.parse(stdout))
+  const { error, data } = transferShapes[command]![at]!.schema.safeParse(JSON.parse(stdout))
   expect(error && z.prettifyError(error)).toBeUndefined()
   return data as Record<string, unknown>
 }

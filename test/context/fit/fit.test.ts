@@ -141,6 +141,20 @@ describe('fit with a path that does not fit', () => {
     expect(shorter.left).toEqual([{ reason: 'max_chars', messages: 8, tokens: 80 }])
   })
 
+  it('leaves out exchanges that ended too long before the newest message, and keeps the newest', () => {
+    const ages = [50, 50, 40, 20, 35, 1, 0]
+    const path = talk(7, 10).map((message, i) => ({
+      ...message,
+      createdAt: new Date(1_000_000 - ages[i]! * 1_000),
+    }))
+    const fitted = fit(path, { limit: 1_000, maxAgeMs: 30_000 })
+    expect(fitted.left).toEqual([{ reason: 'max_age', messages: 2, tokens: 20 }])
+    expect(lines(fitted.messages).slice(1)).toEqual(lines(fit(path.slice(2), { limit: 1_000 }).messages))
+    expect(lines(fit(path, { limit: 1_000, maxAgeMs: 1 }).messages).slice(1)).toEqual(['user: message 6'])
+    expect(fit(path, { limit: 1_000, maxAgeMs: 50_000 }).left).toEqual([])
+    expect(() => fit(path, { limit: 1_000, maxAgeMs: 0 })).toThrow('window.maxAgeMs: must be above 0')
+  })
+
   it('uses the stored counts, unless it gets a counter (S2-40)', () => {
     const path = talk(4, 1_000)
     expect(fit(path, { limit: 10_000 }).tokens.messages).toBe(4_000)

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
+import type { SearchOptions } from '../../../src/core/listing.ts'
 import type { Store } from '../../../src/core/ports.ts'
+import type { StoreRecord } from '../../../src/core/record.ts'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
 import { freshDatabase } from './database.ts'
 import { startProxy, type Proxy as WireProxy } from './proxy.ts'
@@ -79,6 +81,93 @@ async function fill(url: string) {
   const forked = await store.append(fork, head, [{ role: 'user', content: 'another way' }])
   return { conversation, branch, head: forked.head }
 }
+
+it('searches in two round trips', async () => {
+  const url = await freshDatabase()
+  const { conversation } = await fill(url)
+  {
+    await using store = await openPostgresStore(url, { indexing: 'manual' })
+    const { branch } = await store.create({ key: 'unindexed' })
+    const inBlob = { role: 'user', content: `words in a blob: ${'long '.repeat(10_000)}` } as const
+    const { head } = await store.append(branch, null, [inBlob])
+    await store.indexSearch()
+    await store.append(branch, head, [{ role: 'assistant', content: 'another answer' }])
+  }
+  const proxy = await startProxy(url)
+  await using store = await openPostgresStore(proxy.url, { pool: { max: 1 }, indexing: 'manual' })
+  const found: Record<string, number> = {}
+  const counted: Record<string, number> = {}
+  const nothing = await countRequests(proxy, store, async () => {})
+  const count = async (name: string, text: string, options: SearchOptions = {}) => {
+    const requests = await countRequests(proxy, store, async () => {
+      const { items } = await store.search(text, options)
+      found[name] = items.length
+    })
+    counted[name] = requests - nothing
+  }
+  await count('a word', 'answer')
+  await count('a phrase', '"another answer"')
+  await count('words and roles', 'answer role:assistant since:2020-01-01')
+  await count('without a word', 'way -first')
+  await count('ranked', 'answer', { order: 'ranked' })
+  await count('of a kind', 'answer', { kind: 'main' })
+  await count('nothing', 'absent')
+  const { next } = await store.search('answer', { limit: 5 })
+  await count('the next page', 'answer', { limit: 5, after: next! })
+  // The texts of blobs are read separately.
+  await count('a blob', 'blob')
+  // Whether a prefix is common is looked up first.
+  await count('a rare prefix', 'firs*')
+  // The id is resolved first, as everywhere.
+  await count('a conversation', `answer in:${conversation.id}`)
+  expect(found).toEqual({
+    'a word': 20,
+    'a phrase': 1,
+    'words and roles': 20,
+    'without a word': 1,
+    ranked: 20,
+    'of a kind': 20,
+    nothing: 0,
+    'the next page': 5,
+    'a blob': 1,
+    'a rare prefix': 1,
+    'a conversation': 20,
+  })
+  expect(counted).toEqual({
+    'a word': 2,
+    'a phrase': 2,
+    'words and roles': 2,
+    'without a word': 2,
+    ranked: 2,
+    'of a kind': 2,
+    nothing: 1,
+    'the next page': 2,
+    'a blob': 3,
+    'a rare prefix': 3,
+    'a conversation': 6,
+  })
+})
+
+it('writes the records of a conversation in a few round trips', async () => {
+  const records: StoreRecord[] = []
+  const from = await freshDatabase()
+  const { conversation } = await fill(from)
+  {
+    await using store = await openPostgresStore(from)
+    for await (const record of store.readRecords(conversation.id))
+      if (record.kind !== 'unreadable') records.push(record)
+  }
+  const proxy = await startProxy(await freshDatabase())
+  await using store = await openPostgresStore(proxy.url, { pool: { max: 1 }, indexing: 'manual' })
+  const nothing = await countRequests(proxy, store, async () => {})
+  const counted = await countRequests(proxy, store, async () => {
+    const outcomes = await store.writeRecords(records)
+    expect(outcomes.filter(({ outcome }) => outcome === 'added').length).toBe(records.length)
+  })
+  expect(records.filter(({ kind }) => kind === 'message' || kind === 'turn').length).toBe(92)
+  // Begin and what is known; the conversation; everything else with each of two branches; commit.
+  expect(counted - nothing).toBe(5)
+})
 
 it('reads a blob on the snapshot of its message, in a transaction', async () => {
   const url = await freshDatabase()

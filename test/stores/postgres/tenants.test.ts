@@ -80,12 +80,23 @@ async function furnishTask(store: Store): Promise<string> {
   return id
 }
 
+/** A cursor of `followActivity`: a time. */
+const fromTheBeginning = Buffer.from('[0]').toString('base64url')
+
+async function firstOf<T>(events: AsyncIterable<T>): Promise<T | null> {
+  for await (const event of events) return event
+  return null
+}
+
 /** The hash of a secret that no token has. */
 function newHash(): string {
   return randomBytes(32).toString('hex')
 }
 
 const plainBranch = { key: null, formerKey: null, trashedKey: null, title: null, createdAt: 0, updatedAt: 0 }
+
+const { conversation, branch: listedBranch } = await (await postgresStore(pool, { tenant: 'c' })).create()
+const listedConversation = { ...conversation, branch: listedBranch }
 
 /** Every method, called with known ids. */
 type Method = Exclude<keyof Store, symbol>
@@ -102,6 +113,7 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   resolve: (s, { id }) => s.resolve(id.slice(0, 8)),
   getMessages: (s, { message }) => s.getMessages([message]),
   listPath: (s, { last }) => s.listPath(last),
+  readPathSection: (s, { last }) => s.readPathSection(last),
   tail: (s, { last }) => s.tail(last, { messages: 5 }),
   listStretches: (s, { id }) => s.listStretches(id),
   findTurn: (s, { id, key }) => s.findTurn(id, key),
@@ -155,6 +167,12 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   countConversations: s => s.countConversations({ metadata: { secret: true } }),
   listDirectories: async s => (await s.listDirectories({ within: '/home' })).items,
   listMessages: (s, { id }) => s.listMessages({ conversationId: id }),
+  readOverviews: async (s, { id, last }) => {
+    const branch = { ...listedBranch, conversationId: id, head: last }
+    const [first] = await s.readOverviews([{ ...listedConversation, id, branch }])
+    return { ...first, conversation: null }
+  },
+  versionsOf: async (s, { id }) => [...(await s.versionsOf([id])).values()],
   search: async (s, { word }) => (await s.search(word)).items,
   deleteMessages: (s, { message }) => s.deleteMessages([message], { recursive: true }),
   eraseMessages: (s, { message }) => s.eraseMessages([message], { by: 'b', reason: 'mine' }),
@@ -203,6 +221,11 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   countTasks: async s => (await s.countTasks()).running,
   deleteTask: (s, { task }) => s.deleteTask(task),
   deleteProject: s => s.deleteProject('theirs'),
+  follow: (s, { id }) => firstOf(s.follow(id)),
+  followActivity: async s => {
+    const options = { after: fromTheBeginning, signal: AbortSignal.timeout(300) }
+    return (await firstOf(s.followActivity(options)))?.conversation.title
+  },
   addToken: async s => (await s.addToken({ hash: newHash(), name: 'Mine', scopes: ['read'] })).name,
   // A token of any tenant is found by its hash, which only the owner of the secret can know.
   findToken: s => s.findToken(newHash()),

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
+import type { ListedConversation } from '../../../src/core/listing.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import type { Dispatch } from '../../../src/core/task.ts'
 import { first, type Program, run } from '../../../src/stores/engine/engine.ts'
@@ -203,22 +204,6 @@ describe('a handle of SQLite', () => {
     expect(await writes).toEqual([1, 2, 1, 2])
     expect(synchronous()).toBe(2)
   })
-
-  it.each([
-    ['after the appends have returned', () => new Promise(setImmediate)],
-    ['in a loop that does not let the event loop turn', () => undefined],
-  ])('keeps the write-ahead log small, %s', async (_, between) => {
-    const { store, db } = await openHandle()
-    const { branch } = await store.create()
-    let head: MessageId | null = null
-    for (let i = 0; i < 300; i++) {
-      head = (await store.append(branch, head, [say('x'.repeat(4_000))])).head
-      await between()
-    }
-    // About 3,000 pages were written. A log without checkpoints would contain all of them.
-    const [{ log }] = db.pragma('wal_checkpoint(PASSIVE)') as [{ log: number }]
-    expect(log).toBeLessThan(1_000)
-  })
 })
 
 describe('the search index of SQLite', () => {
@@ -252,6 +237,7 @@ describe('a closed store of SQLite', () => {
   const range = { first: message, last: message }
   const claim = { task: 't', n: 1, attempt: 1 }
   const seen = { task: 't', n: 1, attempts: 1 }
+  const listed = { id, branch: { head: null } } as ListedConversation
   const calls: { [M in Exclude<keyof Store, 'close' | symbol>]: (store: Store) => Promise<unknown> } = {
     getConversation: store => store.getConversation(id),
     versionOf: store => store.versionOf(id),
@@ -301,6 +287,9 @@ describe('a closed store of SQLite', () => {
     countConversations: store => store.countConversations(),
     listDirectories: store => store.listDirectories(),
     listMessages: store => store.listMessages({ conversationId: id }),
+    readPathSection: store => store.readPathSection(message),
+    readOverviews: store => store.readOverviews([listed]),
+    versionsOf: store => store.versionsOf([id]),
     search: store => store.search('x'),
     deleteMessages: store => store.deleteMessages([message]),
     eraseMessages: store => store.eraseMessages([message], { by: 'b', reason: 'r' }),
@@ -336,6 +325,8 @@ describe('a closed store of SQLite', () => {
     countTasks: store => store.countTasks(),
     deleteTask: store => store.deleteTask('t'),
     deleteProject: store => store.deleteProject('p'),
+    follow: store => store.follow(id)[Symbol.asyncIterator]().next(),
+    followActivity: store => store.followActivity()[Symbol.asyncIterator]().next(),
     addToken: store => store.addToken({ hash: '0'.repeat(64), name: 'n', scopes: ['read'] }),
     findToken: store => store.findToken('0'.repeat(64)),
     listTokens: store => store.listTokens(),

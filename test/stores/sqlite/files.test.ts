@@ -123,7 +123,7 @@ describe('a store that cannot be written', () => {
     await expect(store.create()).rejects.toMatchObject(refused)
     await expect(store.findOrCreate('unknown')).rejects.toMatchObject(refused)
     await expect(store.trash(id)).rejects.toMatchObject(refused)
-    // More writes than between two checkpoints, which cannot be made either.
+    // More writes than between two looks at the log.
     for (let i = 0; i < 60; i++) {
       await expect(store.append(place.branch, head, [say('x')])).rejects.toMatchObject(refused)
     }

@@ -211,20 +211,6 @@ describe('writes of one tick', () => {
   })
 })
 
-describe('a loop of awaited writes', () => {
-  it('lets the event loop turn for a checkpoint after 50 of them', async () => {
-    const engine = makeEngine()
-    let hasTurned = false
-    setImmediate(() => {
-      hasTurned = true
-    })
-    for (let i = 0; i < 50; i++) await engine.write(() => put('a'))
-    expect(hasTurned).toBe(false)
-    await engine.write(() => put('a'))
-    expect(hasTurned).toBe(true)
-  })
-})
-
 function* put(name: string): Program<string> {
   yield* run('putState', { name, value: 1 })
   return name

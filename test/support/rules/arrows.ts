@@ -1,13 +1,13 @@
 import { importsOf, type Rule, resolve, type SourceFile } from './source.ts'
 
-const surfaces = ['adapters', 'acp', 'channels', 'dispatch', 'mcp', 'server']
+const surfaces = ['adapters', 'acp', 'channels', 'client', 'dispatch', 'mcp', 'server']
 
 /** A folder may import from the layers above its own in this list, and not from its neighbours in the same
  *  layer. */
 const layers = [
   ['core'],
   ['system'],
-  ['context', 'stores', 'models', 'formats', 'config'],
+  ['api', 'context', 'stores', 'models', 'formats', 'config'],
   ['recorder'],
   ['agent'],
   surfaces,
@@ -16,6 +16,8 @@ const layers = [
 
 /** Folders that may import less than their layer allows, with all that they may import. */
 const narrow: readonly (readonly [folder: string, allowed: readonly string[]])[] = [
+  ['src/api/', ['core']],
+  ['src/client/', ['core', 'api']],
   ['src/formats/', ['core']],
   ['src/recorder/', ['core', 'system']],
   ['src/acp/wire/', ['core', 'system']],

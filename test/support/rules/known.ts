@@ -14,4 +14,4 @@ export const knownTypeNames: readonly string[] = []
 export const knownValueNames: readonly string[] = []
 
 /** The largest share of files with a single importer, in percent. */
-export const mostOneImporterPercent = 26.2
+export const mostOneImporterPercent = 25

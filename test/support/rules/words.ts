@@ -7,7 +7,7 @@ const allowed = [
     /^adapters\//,
     /^formats\//,
     /^config\//,
-    /^server\/compat(\.test)?\.ts$/,
+    /^(api|api\/schema|server)\/compat(\.test)?\.ts$/,
     /^bench\/(rows\/acp|acp-agent)\.ts$/,
   ],
   /^scripts\/agents\//,

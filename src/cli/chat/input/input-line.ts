@@ -93,7 +93,7 @@ export function moveByRow(line: InputLine, by: -1 | 1): InputLine | null {
   return moved(line, Math.min(end + 1 + column, endOfRow(cells, end + 1)))
 }
 
-/** If the input ends with `\` and the cursor is behind it: the input with a line break instead of the `\`.
+/** If the input ends with `\` and the cursor is after it: the input with a line break instead of the `\`.
  *  Otherwise null. */
 export function continueLine(line: InputLine): InputLine | null {
   const { cells, at } = line

@@ -1,4 +1,5 @@
-import { collapseSpaces, cut, padEnd, padStart, widthOf } from '../../output/cut.ts'
+import { collapseSpaces } from '../../../core/collapse-spaces.ts'
+import { cut, padEnd, padStart, widthOf } from '../../output/cut.ts'
 import type { Style } from '../../output/style.ts'
 import { applyKey, emptyInput, type InputLine, inputText } from './input-line.ts'
 import type { Key } from './key-reader.ts'

@@ -1,15 +1,15 @@
+import { collapseSpaces } from '../../../core/collapse-spaces.ts'
 import { InvalidError, NotFoundError } from '../../../core/errors.ts'
 import type { MessageId } from '../../../core/ids.ts'
+import { lastPrompt } from '../../../core/last-prompt.ts'
 import { type Message, textOf } from '../../../core/message.ts'
 import type { MessageReader } from '../../../core/ports.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
-import { collapseSpaces } from '../../output/cut.ts'
 import { plural } from '../../output/number.ts'
 import { shortenId } from '../../output/short-id.ts'
 import { formatAge } from '../../output/time.ts'
 import { chooseFork, chooseNamed } from '../../target/choose-conversation.ts'
 import { findNamed } from '../../target/find-named.ts'
-import { lastPrompt } from '../../target/last-prompt.ts'
 import { newPicker } from '../input/picker.ts'
 import { runPicker } from '../input/run-picker.ts'
 import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
@@ -26,7 +26,7 @@ function sayKept(chat: Chat, from: string, what: string): void {
 /** An input line holds text only, so attached files are left out. */
 function noteFiles(chat: Chat, { content: blocks }: Message): void {
   const files = blocks.filter(({ type }) => type !== 'text').length
-  if (files > 0) chat.note(`${plural(files, 'file')} went with it, and do not come along`)
+  if (files > 0) chat.note(`not included: ${plural(files, 'file')} of that message`)
 }
 
 export const slashRetry: SlashCommand = {
@@ -60,11 +60,11 @@ export const slashEdit: SlashCommand = {
 
 export const slashUndo: SlashCommand = {
   name: 'undo',
-  help: 'go back before your last message, which stays',
+  help: 'go back before your last message, which is kept',
   async run(chat) {
     const { store, head, branch } = await currentPosition(chat)
     await forkAt(chat, (await needPrompt(store, head)).parentId)
-    sayKept(chat, branch.name, 'went back one message; the next one makes a new branch. What was said')
+    sayKept(chat, branch.name, 'went back one message; the next one makes a new branch. The rest')
     return nextLine
   },
 }
@@ -75,7 +75,7 @@ const mostPrompts = 400
 export const slashFork: SlashCommand = {
   name: 'fork',
   argument: '[id]',
-  help: 'go another way from a question or a message',
+  help: 'start a branch at a question or a message',
   async run(chat, id) {
     if (id !== '') return forkAtId(chat, id)
     if (!chat.keyboard) throw new UsageError('/fork needs an id here', '/history shows them')

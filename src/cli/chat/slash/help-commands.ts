@@ -8,9 +8,9 @@ import type { SlashCommand } from './slash-command.ts'
 /** The commands by purpose, for the overview. */
 const groups: readonly (readonly [names: string, what: string])[] = [
   ['/new /clear /resume /switch', 'which conversation, which branch'],
-  ['/fork /retry /edit /undo', 'go another way; what was said stays'],
+  ['/fork /retry /edit /undo', 'branch off; nothing is deleted'],
   ['/history /tree /search /think', 'look around; what the model thought'],
-  ['/title /export', 'name it, keep it'],
+  ['/title /export', 'name it, write it to a file'],
   ['/model /context /compact', 'who answers, and what it sees'],
   ['/help /quit', '/help fork says more of one'],
 ]
@@ -27,7 +27,7 @@ export function slashHelp(all: () => readonly SlashCommand[]): SlashCommand {
     name: 'help',
     argument: '[command]',
     needs: 'nothing',
-    help: 'what a chat knows, or one command of it',
+    help: 'list the commands, or explain one',
     async run({ context: { out } }, name) {
       for (const line of name === '' ? overview(out) : [aboutOne(name, all())]) out.line(line)
       return nextLine
@@ -57,6 +57,6 @@ export const slashQuit: SlashCommand = {
   name: 'quit',
   aliases: ['exit', 'bye'],
   needs: 'nothing',
-  help: 'leave; what was said stays',
+  help: 'leave; the conversation is kept',
   run: async () => ({ type: 'leave' }),
 }

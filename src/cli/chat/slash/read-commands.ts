@@ -28,11 +28,11 @@ async function runCommand(
 
 export const slashHistory: SlashCommand = {
   name: 'history',
-  help: 'what was said so far',
+  help: 'the conversation so far',
   async run(chat) {
     const { conversation, branch, head, isPlanned } = await currentPosition(chat)
     if (isPlanned && head === null) {
-      chat.note('nothing has been said here yet')
+      chat.note('there are no messages here yet')
       return nextLine
     }
     return runCommand(chat, showCommand, head ?? `${conversation.id}:${branch.name}`)

@@ -62,8 +62,8 @@ async function tell(error: unknown, argument: string, { context, controller }: C
 }
 
 async function whatIsMissing({ controller }: Chat): Promise<string | null> {
-  if (controller.store === null) return 'incognito: nothing is kept, so there is nothing to look at'
-  return (await controller.position()) === null ? 'nothing has been said here yet' : null
+  if (controller.store === null) return 'incognito: nothing is stored, so there is nothing to show'
+  return (await controller.position()) === null ? 'there are no messages here yet' : null
 }
 
 /** Completes `/` commands, and their branches and ids. Completes nothing inside other text. */

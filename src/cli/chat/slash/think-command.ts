@@ -1,4 +1,5 @@
 import { isKnown } from '../../../core/block.ts'
+import { lastPrompt } from '../../../core/last-prompt.ts'
 import type { Message } from '../../../core/message.ts'
 import { proseWidth, wrap } from '../../output/wrap.ts'
 import type { Chat } from '../state/chat-state.ts'
@@ -25,9 +26,8 @@ export const slashThink: SlashCommand = {
 async function lastThinking({ controller }: Chat): Promise<string> {
   const position = await controller.position()
   if (!position?.head || !controller.store) return controller.thinking.trim()
-  const { messages } = await controller.store.tail(position.head, { messages: 1 })
-  const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1)
-  return turn.map(thinkingOf).filter(Boolean).join('\n\n')
+  const { after } = await lastPrompt(controller.store, position.head)
+  return after.map(thinkingOf).filter(Boolean).join('\n\n')
 }
 
 function thinkingOf({ content }: Message): string {

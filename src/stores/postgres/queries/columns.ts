@@ -4,6 +4,11 @@ export const branchColumns = `
   b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens, b.key, b.former_key,
   b.trashed_key, b.title, b.created_at, b.updated_at`
 
+/** Of a turn `t`. */
+export const turnColumns = `
+  t.key, t.branch, t.first, t.last, t.last_step, t.status, t.model, t.prompt_hash, t.usage, t.holder, t.lease_until,
+  t.started_at, t.ended_at`
+
 export const messageColumns = `
   m.id, m.seq, m.role, m.at, m.tokens, m.turn, m.step, m.label, m.body, m.erased, m.parent_seq, m.depth, m.path_tokens`
 

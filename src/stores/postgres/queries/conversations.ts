@@ -2,7 +2,7 @@ import type { ListFilter } from '../../engine/list-params.ts'
 import type { Queries } from '../../engine/statements.ts'
 import { branchColumns, notTrashed } from './columns.ts'
 
-const shownColumns = `
+export const shownColumns = `
   c.id, c.kind, c.title, c.model, c.label, c.channel, c.directory, c.project, c.task, c.owner,
   c.parent_id, c.parent_message, c.prompt_policy, c.prompt_hash,
   CASE WHEN c.prompt_hash IS NOT NULL THEN (
@@ -10,7 +10,7 @@ const shownColumns = `
   c.tool_results, c.metadata, c.active_branch, c.messages, c.tokens, c.tokens_used, c.cost, c.version,
   c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.trashed_at, c.tags`
 
-const listedBranch = `
+export const listedBranchColumns = `
   b.head_id AS branch_head_id, b.key AS branch_key, b.former_key AS branch_former_key, b.title AS branch_title,
   b.created_at AS branch_created_at, b.updated_at AS branch_updated_at`
 
@@ -19,7 +19,8 @@ const conversationById = `
   FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.id = @id::uuid`
 
 /** Takes the lock and nothing else. A second statement reads under the lock: it then sees what the previous
- *  writer wrote, also in other tables. A locking read would see an older state of those. */
+ *  writer wrote, also in other tables. A locking read would see an older state of those. A transaction with a
+ *  lock also waits for synchronous standbys, so a replayed step is confirmed as a new one is. */
 export const lock = `
   SELECT FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid FOR NO KEY UPDATE`
 
@@ -131,7 +132,7 @@ export const conversationQueries = {
       WHERE x.tenant = @tenant::text AND x.id = b.conv OFFSET 0) c ON true
     WHERE b.tenant = @tenant::text AND b.key = @key::text`,
   foundByKey: `
-    SELECT ${shownColumns}, ${listedBranch}, b.name AS branch_name
+    SELECT ${shownColumns}, ${listedBranchColumns}, b.name AS branch_name
     FROM skein.branches b JOIN LATERAL (
       SELECT * FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = b.conv OFFSET 0) c ON true
     WHERE b.tenant = @tenant::text AND b.key = @key::text`,
@@ -162,7 +163,7 @@ export const conversationQueries = {
       AND id::text COLLATE "C" >= @lo::text AND id::text COLLATE "C" < @hi::text
     ORDER BY id LIMIT 11`,
   listConversations: filters => `
-    SELECT ${shownColumns}, ${listedBranch}
+    SELECT ${shownColumns}, ${listedBranchColumns}
     FROM skein.conversations c LEFT JOIN LATERAL (
       SELECT * FROM skein.branches x
       WHERE x.tenant = @tenant::text AND x.conv = c.id AND x.name = c.active_branch OFFSET 0) b ON true

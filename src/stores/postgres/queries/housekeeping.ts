@@ -2,6 +2,18 @@ import { tablesOfConversation } from '../../engine/schema.ts'
 import type { Queries } from '../../engine/statements.ts'
 import { hiddenTenant, span } from './columns.ts'
 
+/** Below and above the ids of conversations. */
+const [noConversation, lastConversation] = ['0', 'f'].map(digit =>
+  [8, 4, 4, 4, 12].map(length => digit.repeat(length)).join('-'),
+)
+
+function deleteSome(table: string, key: string): string {
+  const inConv = `tenant = @tenant::text AND conv = @conv::uuid`
+  return `
+    DELETE FROM skein.${table} WHERE ${inConv} AND ${key} IN (
+      SELECT ${key} FROM skein.${table} WHERE ${inConv} ORDER BY ${key} LIMIT @limit::bigint)`
+}
+
 const relation = (name: string, tables: readonly string[]) => `
   SELECT '${name}' AS name, (${tables
     .map(table => `pg_total_relation_size('skein.${table}'::regclass)`)
@@ -38,6 +50,9 @@ export const housekeepingQueries = {
   beginPurge: `
     UPDATE skein.conversations SET purging = 1 WHERE tenant = @tenant::text AND id = @conv::uuid`,
   // The rows of the conversation first, the conversation last.
+  deleteSomeTurns: deleteSome('turns', 'key'),
+  deleteSomeTombstones: deleteSome('tombstones', 'seq'),
+  deleteSomeEvents: deleteSome('events', 'n'),
   deleteConversation: tablesOfConversation
     .map(table => `DELETE FROM skein.${table} WHERE tenant = @tenant::text AND conv = @conv::uuid`)
     .concat(
@@ -55,6 +70,10 @@ export const housekeepingQueries = {
       AND NOT EXISTS (
         SELECT FROM skein.conversations c WHERE c.tenant = @tenant::text AND c.prompt_hash = p.hash)`,
 
+  replaceState: `
+    INSERT INTO skein.state (tenant, name, value) VALUES (@tenant::text, @name::text, @value::bigint)
+    ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value
+    WHERE skein.state.value IS NOT DISTINCT FROM @expected::bigint`,
   expiredTasks: `
     SELECT c.id FROM skein.conversations c
     WHERE c.tenant = @tenant::text AND c.task IS NOT NULL AND c.expires_at IS NOT NULL
@@ -92,11 +111,22 @@ export const housekeepingQueries = {
       SELECT t.model, CASE WHEN t.started_at >= @since::bigint THEN t.started_at / 900000 END AS quarter,
         (t.usage::json ->> 'input')::float8 AS input, (t.usage::json ->> 'output')::float8 AS output,
         (t.usage::json ->> 'cost')::float8 AS cost
-      FROM skein.turns t WHERE t.tenant = @tenant::text) u
+      FROM skein.turns t
+      WHERE t.tenant = @tenant::text
+        AND (t.conv, t.key) > (coalesce(@conv::uuid, '${noConversation}'), coalesce(@key::text, ''))
+        AND (t.conv, t.key) <= (coalesce(@last_conv::uuid, '${lastConversation}'),
+          coalesce(@last_key::text, chr(1114111)))) u
     GROUP BY model, quarter ORDER BY quarter NULLS FIRST, model NULLS FIRST`,
   blobSum: `
     SELECT count(*) AS count, coalesce(sum(b.size), 0)::bigint AS bytes FROM skein.blobs b
     WHERE b.tenant = @tenant::text`,
+  turnAfter: `
+    SELECT conv, key FROM skein.turns
+    WHERE tenant = @tenant::text
+      AND (conv, key) > (coalesce(@conv::uuid, '${noConversation}'), coalesce(@key::text, ''))
+    ORDER BY conv, key LIMIT 1 OFFSET @skip::bigint`,
+  indexBytes: `
+    SELECT 0::bigint AS bytes, @after::bigint AS last WHERE @limit::bigint < 0`,
   // For all tenants: the server does not know the share of each tenant in a table.
   sizes: [
     relation('messages', ['messages']),

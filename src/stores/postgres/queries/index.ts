@@ -1,7 +1,9 @@
 import type { Queries } from '../../engine/statements.ts'
 import { conversationQueries } from './conversations.ts'
+import { followQueries } from './follow.ts'
 import { housekeepingQueries } from './housekeeping.ts'
 import { messageQueries } from './messages.ts'
+import { overviewQueries } from './overview.ts'
 import { recordQueries } from './records.ts'
 import { searchQueries } from './search.ts'
 import { taskQueries } from './tasks.ts'
@@ -16,8 +18,10 @@ export const queries: Queries = {
   ...messageQueries,
   ...turnQueries,
   ...taskQueries,
+  ...followQueries,
   ...housekeepingQueries,
   ...searchQueries,
+  ...overviewQueries,
   ...recordQueries,
   ...tokenQueries,
   ...verifyQueries,

@@ -25,8 +25,17 @@ const onNewest = (isNewest: string, conversation: string, depth: string) => `
   CASE WHEN ${isNewest} THEN ${conversation} END AS conversation_id,
   CASE WHEN ${isNewest} THEN ${depth} END AS end_depth`
 
-/** Where a step of a tail begins that ends with this message. */
-const stepFrom = (end: string) => `greatest(${end}.run, ${end}.seq - least(@messages::bigint, 128)::int + 1)`
+/** Where a step of a tail begins that ends with this message. It includes the message before the tail. */
+const stepFrom = (end: string) => `greatest(${end}.run, ${end}.seq - least(@messages::bigint, 128)::int)`
+
+/** The columns of a tail. Numbers are converted to text and back, so those that follow from the newest row
+ *  are null elsewhere. */
+const tailColumns = `
+  m.id, m.seq, m.role, m.at, m.tokens, m.turn, m.step, m.label,
+  CASE WHEN m.path_tokens - m.tokens >= w.base AND m.depth > w.floor THEN m.body END AS body, m.erased,
+  CASE WHEN m.parent_seq <> m.seq - 1 THEN m.parent_seq END AS parent_seq,
+  CASE WHEN m.seq = w.head THEN m.depth END AS depth,
+  CASE WHEN m.seq = w.head THEN m.path_tokens END AS path_tokens`
 
 const listMessages = (order: 'ASC' | 'DESC') => `
   SELECT ${looseColumns} FROM skein.messages m
@@ -116,10 +125,7 @@ export const messageQueries = {
       JOIN ${at('x.run, x.seq, x.path_tokens - x.tokens AS before, x.depth', 'f.parent_seq', 'w.conv')} p
         ON p.seq < w.hi
     )
-    SELECT ${messageColumns.replace(
-      'm.body',
-      'CASE WHEN m.path_tokens - m.tokens >= w.base AND m.depth > w.floor THEN m.body END AS body',
-    )}, ${onNewest('m.seq = w.head', 'w.conv', 'w.depth')}
+    SELECT ${tailColumns}, ${onNewest('m.seq = w.head', 'w.conv', 'w.depth')}
     FROM w JOIN ${between('w.conv', 'w.lo', 'w.hi')} m ON m.path_tokens >= w.base AND m.depth >= w.floor`,
   pathRuns: `WITH RECURSIVE ${runsOfPath} SELECT lo, hi FROM r`,
   messagesBetween: `

@@ -85,6 +85,11 @@ export const recordQueries = {
     UPDATE skein.conversations SET next_seq = @next_seq::int, messages = messages + @added::int,
       tokens = tokens + @tokens::bigint, version = version + 1
     WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  turnsByKeys: `
+    SELECT ${turnColumns} FROM unnest(@keys::text[]) AS w(wanted)
+    JOIN LATERAL (
+      SELECT * FROM skein.turns x WHERE x.tenant = @tenant::text AND x.conv = @conv::uuid AND x.key = w.wanted
+      OFFSET 0) t ON true`,
   putTurnRecord: `
     INSERT INTO skein.turns (tenant, conv, ${turnColumns})
     VALUES (

@@ -1,5 +1,5 @@
 import type { Queries } from '../../engine/statements.ts'
-import { at, hiddenTenant, looseColumns } from './columns.ts'
+import { at, hiddenTenant, looseColumns, notTrashed } from './columns.ts'
 
 /** Writes and reads the search index. */
 export const searchQueries = {
@@ -11,6 +11,14 @@ export const searchQueries = {
     SELECT id AS conv, indexed_seq, next_seq, updated_at, directory, kind FROM skein.conversations
     WHERE tenant = @tenant::text AND indexed_seq < next_seq AND coalesce(trashed_at, -1) < 0
     ORDER BY updated_at + 0 DESC, id LIMIT @limit::bigint`,
+  unindexedMessages: `
+    SELECT m.conv, m.conv AS conversation_id, m.seq, m.at, m.role, m.body
+    FROM skein.conversations c
+    JOIN LATERAL (
+      SELECT x.conv, x.seq, x.at, x.role, x.body FROM skein.messages x
+      WHERE x.tenant = @tenant::text AND x.conv = c.id AND x.seq >= c.indexed_seq OFFSET 0) m ON true
+    WHERE c.tenant = @tenant::text AND c.indexed_seq < c.next_seq AND ${notTrashed}
+    LIMIT @limit::bigint`,
   messagesIn: `
     SELECT m.conv, m.conv AS conversation_id, m.seq, m.at, m.role, m.body
     FROM json_to_recordset(@spans::json) AS w(conv uuid, lo int, hi int)

@@ -2,8 +2,9 @@ import { siblingNames } from '../../../core/branch-name.ts'
 import type { ConversationId } from '../../../core/ids.ts'
 import type { AgentLinkRecord, BranchRecord, RecordOutcome } from '../../../core/record.ts'
 import { containsSeq } from '../../../core/runs.ts'
-import { all, first, type Program, run } from '../../engine/engine.ts'
+import { all, first, later, type Program, run } from '../../engine/engine.ts'
 import type { BranchRow, PositionRow } from '../../engine/rows.ts'
+import type { RowOf } from '../../engine/statements.ts'
 import { beforeRoots, headFields } from '../insert-message.ts'
 import { giveUpKey, isExpired } from '../keys.ts'
 import {
@@ -27,9 +28,11 @@ export function* putBranchRecord(
 ): Program<RecordOutcome> {
   const head = record.head === null ? beforeRoots : placeIn(move, target, record.head)
   if (!head) return refused(`its head ${record.head} is missing`)
+  const { key } = record
+  const holders = key === null ? () => [] : yield* later('conversationByKey', { key })
   const known = yield* first('branch', { conv: target.conv, name: record.name })
   if (!known || isBlank(known, record)) {
-    const { keys, note } = yield* keysFor(move, target, record)
+    const { keys, note } = yield* keysFor(move, target, record, holders()[0])
     yield* write(target, record, head, keys)
     return { outcome: 'added', note }
   }
@@ -109,11 +112,11 @@ function* keysFor(
   move: RecordWrite,
   target: RecordTarget,
   record: BranchRecord,
+  holder: RowOf<'conversationByKey'> | undefined,
 ): Program<{ readonly keys: Keys; readonly note: string | null }> {
   const { key, formerKey: former_key, trashedKey: trashed_key } = record
   if (key === null) return { keys: { key, former_key, trashed_key }, note: null }
   if (target.trashed) return { keys: { key: null, former_key: key, trashed_key: key }, note: null }
-  const holder = yield* first('conversationByKey', { key })
   if (!holder) return { keys: { key, former_key, trashed_key }, note: null }
   if (isExpired(holder, move.now)) {
     yield* giveUpKey(key, holder.id as ConversationId, move.now)

@@ -11,14 +11,21 @@ export function* readKnownPositions(
   records: readonly StoreRecord[],
 ): Program<void> {
   const ids = [...new Set(records.flatMap(idsIn))]
-  if (ids.length === 0) return
+  // Also for no ids: conversations are locked together with this statement.
   for (const row of yield* all('locateAll', { ids })) places.set(row.id as MessageId, row)
 }
 
-export function* readTombstones(target: RecordTarget, records: readonly StoreRecord[]): Program<void> {
+/** Tombstones and turns. */
+export function* readKnownParts(target: RecordTarget, records: readonly StoreRecord[]): Program<void> {
+  const { conv } = target
   const ids = spotsIn(records, target.id)
-  if (ids.length === 0) return
-  for (const { seq, id } of yield* all('buried', { conv: target.conv, ids })) bury(target, id, seq)
+  if (ids.length > 0) for (const { seq, id } of yield* all('buried', { conv, ids })) bury(target, id, seq)
+  const keys = records.flatMap(record =>
+    record.kind === 'turn' && record.conversationId === target.id ? [record.key] : [],
+  )
+  if (keys.length > 0)
+    for (const row of yield* all('turnsByKeys', { conv, keys: [...new Set(keys)] }))
+      target.turns.set(row.key, row)
 }
 
 /** Locks the stored blobs, so that they are not removed before the transaction ends. */

@@ -10,7 +10,7 @@ import { countChanges, first, type Program, run } from '../../engine/engine.ts'
 import type { LocatedRow } from '../../engine/rows.ts'
 import { putDetails, putPrompt, tagSet } from '../conversations.ts'
 import { beforeRoots, headFields } from '../insert-message.ts'
-import { lockKnownBlobs, readKnownPositions, readTombstones } from './known-positions.ts'
+import { lockKnownBlobs, readKnownParts, readKnownPositions } from './known-positions.ts'
 import {
   added,
   advanced,
@@ -40,7 +40,7 @@ export function* putConversationRecord(
     const made = recordTarget(row, { born: false })
     move.targets.set(record.id, made)
     yield* readKnownPositions(move.places, move.records)
-    yield* readTombstones(made, move.records)
+    yield* readKnownParts(made, move.records)
     yield* lockKnownBlobs(move.kept, move.records)
     return present
   }

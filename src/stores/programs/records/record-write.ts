@@ -1,7 +1,7 @@
 import { blobHashesIn } from '../../../core/body.ts'
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
 import type { BlobRecord, MessagePosition, RecordOutcome, StoreRecord } from '../../../core/record.ts'
-import type { Conv, LocatedRow, LockRow } from '../../engine/rows.ts'
+import type { Conv, LocatedRow, LockRow, TurnRow } from '../../engine/rows.ts'
 
 /** A conversation that is being written, in its state within the transaction. */
 export interface RecordTarget {
@@ -18,6 +18,8 @@ export interface RecordTarget {
   eventsAdded: boolean
   /** Seqs of tombstones by id, of the ids that the call names. */
   readonly buried: Map<string, number[]>
+  /** Turns by key, of the keys that the call names. */
+  readonly turns: Map<string, TurnRow>
   /** Events by number, or null before they were read. */
   events: Map<number, { readonly type: string; readonly at: number; readonly data: string }> | null
   readonly lastDrafts: Map<string, number>
@@ -51,6 +53,7 @@ export function recordTarget(row: LockRow, { born }: { readonly born: boolean })
     changed: false,
     eventsAdded: false,
     buried: new Map(),
+    turns: new Map(),
     events: null,
     lastDrafts: new Map(),
   }

@@ -34,7 +34,7 @@ export function* putTurnRecord(
   const to = seqOf(move, target, record.last)
   if (from === null || to === null || to < from) return refused('its messages are missing')
   const row = rowOf(record, from, to, move.now)
-  const known = yield* first('turn', { conv, key })
+  const known = target.turns.get(key)
   if (known) {
     if (!isFurther(known, row, move.now)) return present
     yield* run('deleteDrafts', { conv, turn: key })
@@ -43,6 +43,7 @@ export function* putTurnRecord(
     return refused(`another turn is open on branch ${JSON.stringify(branch)}`)
   }
   yield* run('putTurnRecord', { conv, ...row })
+  target.turns.set(key, row)
   target.changed = true
   return known ? advanced : added
 }

@@ -3,9 +3,10 @@ import { InvalidError } from '../../../core/errors.ts'
 import type { ConversationId } from '../../../core/ids.ts'
 import type { BlobRecord, RecordOutcome, RecordOutcomes, StoreRecord } from '../../../core/record.ts'
 import { checkRecord } from '../../check/record.ts'
-import { first, type Program, run } from '../../engine/engine.ts'
+import { later, type Program, run } from '../../engine/engine.ts'
+import type { LockRow } from '../../engine/rows.ts'
 import { putBranchRecord, putLinkRecord } from './branches.ts'
-import { lockKnownBlobs, readKnownPositions, readTombstones } from './known-positions.ts'
+import { lockKnownBlobs, readKnownParts, readKnownPositions } from './known-positions.ts'
 import { blobOutcome, putConversationRecord, putMessageRecord, putTombstoneRecord } from './messages.ts'
 import { type RecordTarget, type RecordWrite, recordTarget, refused } from './record-write.ts'
 import { putTaskRecord } from './tasks.ts'
@@ -45,13 +46,16 @@ export function* writeRecords(given: readonly CheckedRecord[], now: number): Pro
 function* prepare(records: readonly StoreRecord[], now: number): Program<RecordWrite> {
   const targets: RecordWrite['targets'] = new Map()
   // In a fixed order, so that concurrent callers do not deadlock.
-  for (const id of [...new Set(records.flatMap(conversationOf))].sort()) {
-    const row = yield* first('lockConversation', { id })
-    if (row) targets.set(id, row.purging === 1 ? 'purging' : recordTarget(row, { born: false }))
-  }
+  const ids = [...new Set(records.flatMap(conversationOf))].sort()
+  const locked: (() => readonly LockRow[])[] = []
+  for (const id of ids) locked.push(yield* later('lockConversation', { id }))
   const places: RecordWrite['places'] = new Map()
   yield* readKnownPositions(places, records)
-  for (const target of targets.values()) if (target !== 'purging') yield* readTombstones(target, records)
+  for (const [i, id] of ids.entries()) {
+    const [row] = locked[i]!()
+    if (row) targets.set(id, row.purging === 1 ? 'purging' : recordTarget(row, { born: false }))
+  }
+  for (const target of targets.values()) if (target !== 'purging') yield* readKnownParts(target, records)
   const kept: RecordWrite['kept'] = new Map()
   yield* lockKnownBlobs(kept, records)
   const blobs = new Map(records.flatMap(record => (record.kind === 'blob' ? [[record.hash, record]] : [])))

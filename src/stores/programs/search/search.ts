@@ -4,9 +4,9 @@ import type { ConversationId } from '../../../core/ids.ts'
 import type { SearchHit, SearchOptions } from '../../../core/listing.ts'
 import type { SearchQuery } from '../../../core/search/query.ts'
 import { cutSnippet } from '../../../core/search/snippet.ts'
-import { all, first, type Program, type TokenMatch } from '../../engine/engine.ts'
+import { all, type Engine, first, later, type Program } from '../../engine/engine.ts'
 import type { CandidateRow, Conv } from '../../engine/rows.ts'
-import { readLoose } from '../content.ts'
+import { laterPreviews, looseMessages } from '../content.ts'
 import { needConversation } from '../lookup.ts'
 import { resolve } from '../resolve.ts'
 import { scopes } from './search-index.ts'
@@ -45,12 +45,12 @@ export interface SearchFilters {
 export function* planSearch(
   query: SearchQuery,
   options: SearchOptions,
-  matchText: (match: TokenMatch) => string,
+  { indexForm, matchText }: Pick<Engine, 'indexForm' | 'matchText'>,
 ): Program<SearchPlan> {
   const required = query.all.flatMap(term => term.required)
   const pairs = query.all.flatMap(term => term.pairs)
   // A file that cannot be written may have an index of an older version.
-  if (pairs.length > 0 && (yield* first('indexForm', {}))?.form === 2) required.push(...pairs)
+  if (pairs.length > 0 && (indexForm ?? (yield* first('indexForm', {}))?.form) === 2) required.push(...pairs)
   const prefixes = query.all.flatMap(term => (term.requiredPrefix === null ? [] : [term.requiredPrefix]))
   // The index can exclude a word that it decides alone, but not a phrase.
   const none = query.none.filter(term => !term.check && !term.prefix).flatMap(term => term.required)
@@ -89,12 +89,16 @@ export function* readHits(
 ): Program<SearchHit[]> {
   if (answers.length === 0) return []
   const places = answers.map(({ row: { conv, seq } }) => ({ conv, seq }))
-  const found = new Map((yield* all('foundMessages', { places })).map(row => [placeKey(row), row]))
+  const foundRows = yield* later('foundMessages', { places })
+  // A body does not change, so its blobs are known before it is read again.
+  const blobs = yield* laterPreviews(answers.map(({ row }) => row))
+  const branches = yield* all('branchesHolding', { places })
+  const found = new Map(foundRows().map(row => [placeKey(row), row]))
   const shown = answers.filter(({ row }) => (found.get(placeKey(row))?.body ?? null) !== null)
   const rows = shown.map(({ row }) => found.get(placeKey(row))!)
-  const messages = yield* readLoose(rows, 'preview')
+  const messages = looseMessages(rows, blobs())
   const held = new Map<string, string[]>()
-  for (const { conv, seq, name } of yield* all('branchesHolding', { places })) {
+  for (const { conv, seq, name } of branches) {
     const key = placeKey({ conv, seq })
     held.set(key, [...(held.get(key) ?? []), name])
   }

@@ -1,5 +1,5 @@
-import { all, type Program } from '../../engine/engine.ts'
-import type { MessageSpan, UnindexedNewestRow } from '../../engine/rows.ts'
+import { all, later, type Program } from '../../engine/engine.ts'
+import type { CandidateRow, MessageSpan, SpanRow, UnindexedNewestRow } from '../../engine/rows.ts'
 import type { SearchFilters } from './search.ts'
 
 /** How many unindexed messages a search reads. */
@@ -22,7 +22,41 @@ export interface UnindexedMessages {
 
 /** Chooses which unindexed messages to search: the newest of the conversations that were changed last. */
 export function* chooseUnindexed(filters: SearchFilters): Program<UnindexedMessages> {
-  const rows = yield* all('unindexedNewest', { limit: mostConversations })
+  return choose(yield* all('unindexedNewest', { limit: mostConversations }), filters)
+}
+
+/** Unindexed messages to read before it is known how many there are. */
+const mostAhead = 250
+
+/** The beginning of a search. */
+export interface SearchOpening extends UnindexedMessages {
+  /** The messages of the spans. Null if there are too many to read them ahead. */
+  readonly scanned: readonly SpanRow[] | null
+  /** The first candidates of the index. */
+  readonly candidates: readonly CandidateRow[]
+}
+
+/** Chooses the unindexed messages, reads them if they are few, and reads the first candidates, all in one
+ *  request. Statements run in this order, so a message that another process indexes meanwhile is in one of
+ *  the results at least. */
+export function* openSearch(
+  filters: SearchFilters,
+  firstCandidates: () => Program<readonly CandidateRow[]>,
+): Program<SearchOpening> {
+  const conversations = yield* later('unindexedNewest', { limit: mostConversations })
+  const messages = yield* later('unindexedMessages', { limit: mostAhead + 1 })
+  const candidates = yield* firstCandidates()
+  const chosen = choose(conversations(), filters)
+  const isComplete = messages().length <= mostAhead
+  const spanOf = new Map(chosen.spans.map(span => [span.conv, span]))
+  const isChosen = ({ conv, seq }: SpanRow) => {
+    const span = spanOf.get(conv)
+    return span !== undefined && seq >= span.lo && seq <= span.hi
+  }
+  return { ...chosen, scanned: isComplete ? messages().filter(isChosen) : null, candidates }
+}
+
+function choose(rows: readonly UnindexedNewestRow[], filters: SearchFilters): UnindexedMessages {
   const wanted = rows
     .filter(row => isInScope(row, filters))
     .toSorted((a, b) => b.updated_at - a.updated_at)

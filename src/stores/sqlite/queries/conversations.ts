@@ -2,7 +2,7 @@ import type { ListFilter } from '../../engine/list-params.ts'
 import type { Queries } from '../../engine/statements.ts'
 import { branchColumns } from './columns.ts'
 
-const shownColumns = `
+export const shownColumns = `
   c.id, c.kind, c.title, c.model, c.label, c.channel, c.directory, c.project, c.task, c.owner,
   c.parent_id, c.parent_message, c.prompt_policy, c.prompt_hash,
   CASE WHEN c.prompt_hash IS NOT NULL
@@ -10,7 +10,7 @@ const shownColumns = `
   c.tool_results, c.metadata, c.active_branch, c.messages, c.tokens, c.tokens_used, c.cost, c.version,
   c.created_at, c.updated_at, c.expires_at, c.ttl_ms, c.trashed_at, c.tags`
 
-const listedBranch = `
+export const listedBranchColumns = `
   b.head_id AS branch_head_id, b.key AS branch_key, b.former_key AS branch_former_key, b.title AS branch_title,
   b.created_at AS branch_created_at, b.updated_at AS branch_updated_at`
 
@@ -89,7 +89,7 @@ export const conversationQueries = {
     SELECT c.id, b.name, c.expires_at FROM skein_branches b JOIN skein_conversations c ON c.c = b.conv
     WHERE b.key = @key`,
   foundByKey: `
-    SELECT ${shownColumns}, ${listedBranch}, b.name AS branch_name
+    SELECT ${shownColumns}, ${listedBranchColumns}, b.name AS branch_name
     FROM skein_branches b JOIN skein_conversations c ON c.c = b.conv WHERE b.key = @key`,
   // The transaction locks the whole file, so no further lock is needed.
   lockTask: `SELECT 1 WHERE false`,
@@ -103,7 +103,7 @@ export const conversationQueries = {
     ORDER BY l.updated_at DESC, c.id LIMIT 1`,
   conversationsByPrefix: `SELECT id FROM skein_conversations WHERE id >= @lo AND id < @hi ORDER BY id LIMIT 11`,
   listConversations: filters => `
-    SELECT ${shownColumns}, ${listedBranch}
+    SELECT ${shownColumns}, ${listedBranchColumns}
     FROM skein_conversations c LEFT JOIN skein_branches b ON b.conv = c.c AND b.name = c.active_branch
     WHERE ${where(filters)}
     ORDER BY c.updated_at DESC, c.id DESC LIMIT +@limit`,

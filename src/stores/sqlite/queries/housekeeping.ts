@@ -1,6 +1,12 @@
 import { tablesOfConversation } from '../../engine/schema.ts'
 import type { Queries } from '../../engine/statements.ts'
 
+function deleteSome(table: string, key: string): string {
+  return `
+    DELETE FROM skein_${table} WHERE conv = @conv AND ${key} IN (
+      SELECT ${key} FROM skein_${table} WHERE conv = @conv ORDER BY ${key} LIMIT +@limit)`
+}
+
 /** Deleting, sweeping and measuring. */
 export const housekeepingQueries = {
   spanFacts: `
@@ -27,6 +33,9 @@ export const housekeepingQueries = {
       version = version + 1
     WHERE c = @conv`,
   beginPurge: `UPDATE skein_conversations SET purging = 1 WHERE c = @conv`,
+  deleteSomeTurns: deleteSome('turns', 'key'),
+  deleteSomeTombstones: deleteSome('tombstones', 'seq'),
+  deleteSomeEvents: deleteSome('events', 'n'),
   // Each table explicitly: foreign keys may be off on a borrowed handle.
   deleteConversation: [
     ...tablesOfConversation.map(table => `DELETE FROM skein_${table} WHERE conv = @conv`),
@@ -42,6 +51,9 @@ export const housekeepingQueries = {
   putState: `
     INSERT INTO skein_state (name, value) VALUES (@name, @value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+  replaceState: `
+    INSERT INTO skein_state (name, value) VALUES (@name, @value)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE skein_state.value IS @expected`,
   expiredTasks: `
     SELECT id FROM skein_conversations
     WHERE task IS NOT NULL AND expires_at IS NOT NULL AND trashed_at IS NULL AND expires_at <= @now
@@ -71,10 +83,17 @@ export const housekeepingQueries = {
     FROM (
       SELECT t.model, CASE WHEN t.started_at >= @since THEN t.started_at / 900000 END AS quarter,
         t.usage ->> 'input' AS input, t.usage ->> 'output' AS output, t.usage ->> 'cost' AS cost
-      FROM skein_turns t)
+      FROM skein_turns t
+      WHERE (t.conv, t.key) > (coalesce(@conv, -1), coalesce(@key, ''))
+        AND (t.conv, t.key) <= (coalesce(@last_conv, 9223372036854775807), coalesce(@last_key, '')))
     GROUP BY model, quarter ORDER BY quarter, model`,
   blobSum: `SELECT count(*) AS count, coalesce(sum(b.size), 0) AS bytes FROM skein_blobs b`,
   sizes: `
-    SELECT 'file' AS name, p.page_count * s.page_size AS bytes FROM pragma_page_count p, pragma_page_size s
-    UNION ALL SELECT 'search index', coalesce(sum(length(d.block)), 0) FROM skein_search_data d`,
+    SELECT 'file' AS name, p.page_count * s.page_size AS bytes FROM pragma_page_count p, pragma_page_size s`,
+  turnAfter: `
+    SELECT conv, key FROM skein_turns WHERE (conv, key) > (coalesce(@conv, -1), coalesce(@key, ''))
+    ORDER BY conv, key LIMIT 1 OFFSET +@skip`,
+  indexBytes: `
+    SELECT coalesce(sum(length(d.block)), 0) AS bytes, max(d.id) AS last FROM (
+      SELECT id, block FROM skein_search_data WHERE id > coalesce(@after, -1) ORDER BY id LIMIT +@limit) d`,
 } satisfies Partial<Queries>

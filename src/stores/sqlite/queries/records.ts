@@ -75,6 +75,9 @@ export const recordQueries = {
       unindexed_from = CASE WHEN next_seq < @next_seq THEN coalesce(unindexed_from, next_seq) ELSE unindexed_from END,
       next_seq = @next_seq, messages = messages + @added, tokens = tokens + @tokens, version = version + 1
     WHERE c = @conv`,
+  turnsByKeys: `
+    SELECT ${turnColumns} FROM skein_turns
+    WHERE conv = @conv AND key IN (SELECT value FROM json_each(@keys))`,
   putTurnRecord: `
     INSERT INTO skein_turns (conv, ${turnColumns})
     VALUES (

@@ -10,6 +10,11 @@ export const searchQueries = {
     SELECT c AS conv, unindexed_from AS indexed_seq, next_seq, updated_at, directory, kind
     FROM skein_conversations INDEXED BY skein_conversations_unindexed
     WHERE unindexed_from IS NOT NULL AND trashed_at IS NULL ORDER BY c DESC LIMIT +@limit`,
+  unindexedMessages: `
+    SELECT m.conv, c.id AS conversation_id, m.seq, m.at, m.role, m.body
+    FROM skein_conversations c INDEXED BY skein_conversations_unindexed
+    CROSS JOIN skein_messages m INDEXED BY skein_messages_seq ON m.conv = c.c AND m.seq >= c.unindexed_from
+    WHERE c.unindexed_from IS NOT NULL AND c.trashed_at IS NULL LIMIT +@limit`,
   messagesIn: `
     SELECT m.conv, c.id AS conversation_id, m.seq, m.at, m.role, m.body
     FROM json_each(@spans) w

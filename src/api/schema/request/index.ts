@@ -1,0 +1,34 @@
+// The bodies and parameters of the requests of the HTTP API.
+export { branchPatchSchema, forkSchema } from './branch.ts'
+export {
+  compatQuery,
+  contextQuery,
+  exportQuery,
+  type ListConversationsQuery,
+  listConversationsQuery,
+  listEventsQuery,
+  listMessagesQuery,
+  listTurnsQuery,
+  orderedPageQuery,
+  pageQuery,
+  type SearchQueryParameters,
+  searchQuery,
+  taskQuery,
+} from './list.ts'
+export { deleteMessageQuery, eraseSchema, labelSchema } from './message.ts'
+export {
+  type ConversationPatchBody,
+  conversationPatchSchema,
+  findOrCreateSchema,
+  type NewConversationBody,
+  newConversationSchema,
+  resetSchema,
+} from './new-conversation.ts'
+export {
+  appendSchema,
+  askSchema,
+  type NewBlockBody,
+  type NewMessageBody,
+  newBlocksSchema,
+  newMessageSchema,
+} from './new-message.ts'

@@ -1,0 +1,147 @@
+import { isIP } from 'node:net'
+import type { Config } from '../../config/config.ts'
+import { readConfig } from '../../config/read-config.ts'
+import { type ListenAddress, type LogLevel, listenAddress, logLevels } from '../../config/server-settings.ts'
+import { UnavailableError } from '../../core/errors.ts'
+import type { Listening } from '../../server/listen.ts'
+import type { Service } from '../../server/service.ts'
+import { type Args, type CommandHandler, textOption } from '../command-line/command.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import { exitCode } from '../command-line/exit-code.ts'
+import { UsageError } from '../command-line/usage-error.ts'
+import { chooseModel } from '../model/choose-model.ts'
+import { plural } from '../output/number.ts'
+import { printJson } from '../output/print.ts'
+import { tildify } from '../output/tildify.ts'
+import { shownLocation } from '../store/store-location.ts'
+import { createServedAgents } from './served-agents.ts'
+import { defaultTenant, openServedStores } from './served-stores.ts'
+import { ensureTokenFile } from './token-file.ts'
+
+/** `skein serve`: serves the store over HTTP until a signal ends it. */
+export const serveCommand: CommandHandler = async (args, context) => {
+  const config = await readConfig(context.cwd, context.env)
+  const address = addressOf(args, config)
+  checkPublic(address, config)
+  const level = levelOf(args, config)
+  const store = await context.store()
+  const stores = await openServedStores(context, config)
+  const agents = createServedAgents(args, context, config, stores.storeOf)
+  const file = await ensureTokenFile(context.env, store, context.now())
+  const [{ createService }, { listen }, { default: pino }] = await Promise.all([
+    import('../../server/service.ts'),
+    import('../../server/listen.ts'),
+    import('pino'),
+  ])
+  const { publicUrl, hosts, maxTurns } = config.server
+  const service = createService({
+    storeOf: stores.storeOf,
+    tokens: store,
+    agentOf: agents.agentOf,
+    ...(publicUrl !== null && { publicUrl }),
+    hosts,
+    log: level === 'silent' ? null : pino({ level }, pino.destination({ fd: 2, sync: true })),
+    limits: { maxTurns },
+    tenants: [defaultTenant],
+    sweepMs: config.conversation.cleanupIntervalMs,
+  })
+  const listening = await listenOn(listen, service, address)
+  await announce(args, context, config, listening, file, await store.countConversations())
+  await stopped()
+  await listening.close()
+  await agents.close()
+  await stores.close()
+  return exitCode.ok
+}
+
+/** `--listen` and `--port` override `server.listen`. */
+function addressOf(args: Args, config: Config): ListenAddress {
+  const text = textOption(args, 'listen')
+  const given = text === undefined ? config.server.listen : listenAddress(text)
+  if (given instanceof Error) throw new UsageError(`--listen: ${JSON.stringify(text)} ${given.message}`)
+  const port = textOption(args, 'port')
+  if (port === undefined) return given
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    throw new UsageError(`--port takes a number from 0 to 65535, not ${JSON.stringify(port)}`)
+  return { ...given, port: Number(port) }
+}
+
+/** Other machines need a name for the service: requests that name another host are refused. */
+function checkPublic({ host }: ListenAddress, { server }: Config): void {
+  const isLoopback = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+  if (isLoopback || server.publicUrl !== null) return
+  throw new UsageError(
+    `${host} is open to other machines, and server.public_url is not set`,
+    'Set it in skein.yaml, to the address that clients use: https://skein.example.org',
+  )
+}
+
+function levelOf(args: Args, config: Config): LogLevel {
+  const text = textOption(args, 'log-level')
+  if (text === undefined) return config.server.logLevel
+  const level = logLevels.find(known => known === text)
+  if (level === undefined)
+    throw new UsageError(`there is no log level ${JSON.stringify(text)}`, `Levels: ${logLevels.join(', ')}`)
+  return level
+}
+
+async function listenOn(
+  listen: (service: Service, address: ListenAddress) => Promise<Listening>,
+  service: Service,
+  address: ListenAddress,
+): Promise<Listening> {
+  try {
+    return await listen(service, address)
+  } catch (error) {
+    const { host, port } = address
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EADDRINUSE') {
+      const hint = `Is skein serve running already? Use another: skein serve --port ${port + 1}`
+      throw new UnavailableError(`port ${port} of ${host} is in use`, { hint })
+    }
+    if (code === 'EADDRNOTAVAIL' || code === 'EACCES' || code === 'ENOTFOUND')
+      throw new UsageError(`cannot listen on ${host}:${port} (${code})`, 'Choose another address: --listen')
+    throw error
+  }
+}
+
+async function announce(
+  args: Args,
+  context: CommandContext,
+  config: Config,
+  { host, port }: Listening,
+  file: string,
+  conversations: number,
+): Promise<void> {
+  const { out, env, json, quiet } = context
+  const url = config.server.publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const { id, from } = chooseModel(args, env, config)
+  const store = shownLocation(context)
+  if (json) {
+    printJson(context, { url, host, port, store, conversations, token_file: file, model: id })
+  } else if (!quiet) {
+    const { symbols, safe } = out.style
+    const dot = ` ${symbols.dot} `
+    const model = from === 'nothing' ? `${id} (no API key set)` : id
+    const shownFile = tildify(file, env)
+    const path = /^[\w~/.+-]+$/.test(shownFile) ? shownFile : `'${file.replaceAll("'", "'\\''")}'`
+    out.line(safe([`serving ${url}`, store, plural(conversations, 'conversation')].join(dot)))
+    out.line(safe([`token: ${shownFile}`, `model: ${model}`].join(dot)))
+    out.line(safe(`try: curl -H "Authorization: Bearer $(cat ${path})" ${url}/api/v1/conversations`))
+  }
+  await out.drained()
+}
+
+/** Resolves with the first SIGINT or SIGTERM. A second one ends the process at once. */
+function stopped(): Promise<void> {
+  return new Promise(resolve => {
+    let isStopping = false
+    const stop = () => {
+      if (isStopping) process.exit(exitCode.interrupted)
+      isStopping = true
+      resolve()
+    }
+    process.on('SIGINT', stop)
+    process.on('SIGTERM', stop)
+  })
+}

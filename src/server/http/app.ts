@@ -1,0 +1,170 @@
+import { type Context, Hono } from 'hono'
+import type { ZodType } from 'zod'
+import { InvalidError } from '../../core/errors.ts'
+import { type Authenticate, checkScope } from './authenticate.ts'
+import { checkAddress, type KnownNames } from './check-address.ts'
+import { HttpError } from './http-error.ts'
+import { problemOf } from './problem.ts'
+import { type BodyLimits, readJson } from './read-json.ts'
+import { parseWith, queryOf, type Route, type RouteInput } from './route.ts'
+import type { ServiceStore } from './service-options.ts'
+
+/** What is known of a request besides itself. */
+export interface RequestInfo {
+  /** The address of the client, for the limit of wrong tokens. */
+  readonly address: string
+  /** Identifies the request. */
+  readonly requestId: string
+  /** Filled in while the request is answered, for the log. */
+  readonly facts: RequestFacts
+}
+
+/** Facts of a request for the log. They hold no content. */
+export interface RequestFacts {
+  /** The path of the route with its variables unfilled. */
+  route?: string
+  /** The tenant of the token. */
+  tenant?: string
+  /** The id of the token. */
+  token?: string
+  /** The code of the problem, if there was one. */
+  code?: string
+  /** The error itself. It is logged only if it is not the client's fault. */
+  error?: unknown
+}
+
+/** What the routes of an application share. */
+export interface AppOptions {
+  /** The routes below `/api/v1`. */
+  readonly routes: readonly Route[]
+  /** Makes the OpenAPI document, when it is asked for. */
+  openApi(): object
+  /** The host names that are answered. */
+  readonly known: KnownNames
+  /** Checks tokens. */
+  readonly authenticate: Authenticate
+  /** The store of a tenant. */
+  storeOf(tenant: string): Promise<ServiceStore>
+  /** Limits of bodies. */
+  readonly limits: BodyLimits
+  /** Text of `/metrics`. */
+  metrics(): Promise<{ readonly text: string; readonly mediaType: string }>
+  /** Throws if requests cannot be answered. */
+  ready(): Promise<void>
+}
+
+/** The addresses besides the routes. */
+const unlisted: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics', '/api/v1/openapi.json'])
+
+type AppEnv = { Bindings: RequestInfo }
+
+/** Makes the application: routes with their checks, health, metrics, and the OpenAPI document. */
+export function createApp(options: AppOptions): Hono<AppEnv> {
+  const app = new Hono<AppEnv>()
+  let document: string | undefined
+  app.use(async (c, next) => {
+    if (unlisted.has(c.req.path)) c.env.facts.route = c.req.path
+    await next()
+  })
+  app.get('/healthz', () => plain('ok\n'))
+  app.get('/readyz', async () => {
+    await options.ready()
+    return plain('ready\n')
+  })
+  app.get('/metrics', async c => {
+    await admit(c, options, 'admin')
+    const { text, mediaType } = await options.metrics()
+    return new Response(text, { headers: { 'content-type': mediaType } })
+  })
+  for (const route of options.routes) addRoute(app, route, options)
+  app.get('/api/v1/openapi.json', async c => {
+    await admit(c, options, 'read')
+    document ??= JSON.stringify(options.openApi())
+    return new Response(document, { headers: { 'content-type': 'application/json; charset=utf-8' } })
+  })
+  addMethodNotAllowed(app, options.routes)
+  app.notFound(c => respond(c, new HttpError(404, 'no_route', 'there is nothing at this address')))
+  app.onError((error, c) => respond(c, error))
+  return app
+}
+
+function addRoute(app: Hono<AppEnv>, route: Route, options: AppOptions): void {
+  const path = `/api/v1${route.path}`
+  app.on(route.method.toUpperCase(), patternOf(path), async c => {
+    c.env.facts.route = path
+    const caller = await admit(c, options, route.scope)
+    const request = c.req.raw
+    const input: RouteInput<unknown, unknown, unknown> = {
+      params: route.params ? parseWith(route.params, c.req.param(), 'path') : undefined,
+      query: parseQuery(route.query, request.url),
+      body: route.body ? await bodyOf(route, request, options.limits) : undefined,
+      request,
+      caller,
+    }
+    return route.handle(input)
+  })
+}
+
+/** Checks host, origin, token and scope. */
+async function admit(
+  c: Context<AppEnv>,
+  options: AppOptions,
+  scope: Route['scope'],
+): Promise<RouteInput<unknown, unknown, unknown>['caller']> {
+  const request = c.req.raw
+  const { address, requestId, facts } = c.env
+  checkAddress(request, options.known)
+  const token = await options.authenticate(request, address)
+  facts.tenant = token.tenant
+  facts.token = token.id
+  checkScope(token, scope)
+  return { token, store: await options.storeOf(token.tenant), requestId }
+}
+
+const noQuery = {} as const
+
+function parseQuery(schema: ZodType | undefined, url: string): unknown {
+  if (schema) return parseWith(schema, queryOf(url), 'query')
+  const [unknown] = Object.keys(queryOf(url))
+  if (unknown !== undefined) throw new InvalidError(unknown, 'is not a parameter of this address')
+  return noQuery
+}
+
+async function bodyOf(route: Route, request: Request, limits: BodyLimits): Promise<unknown> {
+  if (route.bodyOptional && !hasBody(request)) return undefined
+  return parseWith(route.body!, await readJson(request, limits), 'body')
+}
+
+function hasBody({ headers }: Request): boolean {
+  return headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0
+}
+
+/** `/conversations/{id}` in the notation of hono. */
+function patternOf(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+function addMethodNotAllowed(app: Hono<AppEnv>, routes: readonly Route[]): void {
+  for (const [path, known] of Map.groupBy(routes, ({ path }) => path)) {
+    const allow = [...new Set(known.map(({ method }) => method.toUpperCase()))].join(', ')
+    app.all(patternOf(`/api/v1${path}`), c => {
+      c.env.facts.route = `/api/v1${path}`
+      const error = new HttpError(405, 'wrong_method', `this address takes ${allow}`, { headers: { allow } })
+      return respond(c, error)
+    })
+  }
+}
+
+function respond(c: Context<AppEnv>, error: unknown): Response {
+  const { requestId, facts } = c.env
+  const { status, code, headers, body } = problemOf(error, requestId)
+  facts.code = code
+  facts.error = error
+  return new Response(JSON.stringify(body), { status, headers })
+}
+
+function plain(text: string): Response {
+  return new Response(text, {
+    headers: { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' },
+  })
+}

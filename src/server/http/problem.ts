@@ -1,0 +1,152 @@
+import {
+  AmbiguousIdError,
+  BusyError,
+  ConflictError,
+  ContextLengthError,
+  type ErrorCode,
+  InvalidError,
+  KeyReusedError,
+  MissingKeyError,
+  ModelError,
+  NotFoundError,
+  OwnedError,
+  SchemaTooNewError,
+  SkeinError,
+} from '../../core/errors.ts'
+import { HttpError } from './http-error.ts'
+
+/** The status of an error, and the title that all errors of its code have. */
+interface StatusEntry {
+  readonly status: number
+  readonly title: string
+  /** Seconds after which another attempt may succeed. Absent if waiting does not help. */
+  readonly retryAfter?: number
+}
+
+/** The status of every error code. A new error code does not compile without one. */
+export const statusOf: Readonly<Record<ErrorCode, StatusEntry>> = {
+  invalid: { status: 400, title: 'The request is invalid' },
+  ambiguous_id: { status: 400, title: 'The text matches several ids' },
+  not_found: { status: 404, title: 'There is no such thing' },
+  conflict: { status: 409, title: 'Another writer was first' },
+  busy: { status: 409, title: 'Another process holds the branch', retryAfter: 1 },
+  expired: { status: 409, title: 'The lease has expired' },
+  owned: { status: 409, title: 'Another program owns the conversation' },
+  key_reused: { status: 422, title: 'The key is taken' },
+  context_length: { status: 422, title: 'The request does not fit into the window' },
+  corrupt: { status: 500, title: 'Stored data is damaged' },
+  misconfigured: { status: 500, title: 'The service is misconfigured' },
+  model_failed: { status: 502, title: 'The model failed' },
+  unavailable: { status: 503, title: 'The store cannot be reached', retryAfter: 2 },
+  outcome_unknown: { status: 503, title: 'The outcome of the write is unknown', retryAfter: 2 },
+  read_only: { status: 503, title: 'The store is read-only' },
+  schema_too_new: { status: 503, title: 'A newer version wrote the store' },
+  missing_key: { status: 503, title: 'A key of a provider is not set' },
+  storage_full: { status: 507, title: 'The storage is full' },
+}
+
+/** Messages of these errors may contain paths, addresses or texts of an engine. They are logged instead. */
+const internal: ReadonlySet<ErrorCode> = new Set([
+  'corrupt',
+  'misconfigured',
+  'unavailable',
+  'outcome_unknown',
+  'read_only',
+  'storage_full',
+])
+
+/** A response to a request that failed. */
+export interface Problem {
+  /** The status of the response. */
+  readonly status: number
+  /** The code of the error, as in the body. */
+  readonly code: string
+  /** The headers of the response, with `Retry-After` where waiting helps. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Problem details (RFC 9457), with `success` and `message` for compatible clients. */
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** The problem details of an error. An unknown error becomes a 500 without its message. */
+export function problemOf(error: unknown, requestId: string): Problem {
+  if (error instanceof HttpError) {
+    const { status, code, message, facts } = error
+    const more = { hint: facts.hint ?? null, ...facts.members }
+    return problem(status, code, titleOf(message), message, more, requestId, {
+      ...retryHeader(facts.retryAfter),
+      ...facts.headers,
+    })
+  }
+  if (error instanceof SkeinError) {
+    const { status, title, retryAfter } = statusOf[error.code]
+    const detail = internal.has(error.code) ? title : error.message
+    const hint = internal.has(error.code) ? null : error.hint
+    const wait = error instanceof ModelError ? modelWait(error) : retryAfter
+    return problem(status, error.code, title, detail, { hint, ...factsOf(error) }, requestId, {
+      ...retryHeader(wait),
+    })
+  }
+  return problem(500, 'failure', 'The service failed', 'The service failed', { hint: null }, requestId, {})
+}
+
+function problem(
+  status: number,
+  code: string,
+  title: string,
+  detail: string,
+  facts: Readonly<Record<string, unknown>>,
+  requestId: string,
+  headers: Readonly<Record<string, string>>,
+): Problem {
+  return {
+    status,
+    code,
+    headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
+    body: {
+      ...facts,
+      type: `urn:skein:error:${code}`,
+      title,
+      status,
+      detail,
+      code,
+      request_id: requestId,
+      success: false,
+      message: detail,
+    },
+  }
+}
+
+/** A message without its details: the part before a colon. */
+function titleOf(message: string): string {
+  return message.split(':', 1)[0]!
+}
+
+function retryHeader(seconds: number | undefined): Record<string, string> {
+  return seconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(seconds))) }
+}
+
+function modelWait({ retryable, retryAfterMs }: ModelError): number | undefined {
+  if (retryAfterMs !== null) return retryAfterMs / 1_000
+  return retryable ? 5 : undefined
+}
+
+/** The fields of an error, in snake_case. A holder's host and process are not for clients. */
+function factsOf(error: SkeinError): Readonly<Record<string, unknown>> {
+  if (error instanceof NotFoundError)
+    return { kind: error.kind, id: error.id.slice(0, 200), trashed: error.trashed }
+  if (error instanceof ConflictError)
+    return { branch: error.branch, expected_head: error.expected, actual_head: error.actual }
+  if (error instanceof BusyError) return { lease_until: error.leaseUntil?.toISOString() ?? null }
+  if (error instanceof InvalidError) return { field: error.field.slice(0, 200), position: error.position }
+  if (error instanceof AmbiguousIdError) return { prefix: error.prefix, candidates: error.candidates }
+  if (error instanceof KeyReusedError) return { key: error.key.slice(0, 512) }
+  if (error instanceof SchemaTooNewError) return { found: error.found, known: error.known }
+  if (error instanceof ContextLengthError) return { limit: error.limit, needed: error.needed }
+  if (error instanceof MissingKeyError) return { provider: error.provider, variable: error.variable }
+  if (error instanceof OwnedError) return { conversation: error.conversationId, owner: error.owner }
+  if (error instanceof ModelError) {
+    const { model, kind, status, retryable } = error
+    return { model, kind, model_status: status, retryable }
+  }
+  return {}
+}

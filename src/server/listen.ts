@@ -1,0 +1,64 @@
+import { once } from 'node:events'
+import type { IncomingMessage, Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import type { Service } from './service.ts'
+
+/** Where to listen. */
+export interface ListenOptions {
+  /** The address of an interface. Default: `127.0.0.1`. */
+  readonly host?: string
+  /** 0 chooses a free port. Default: 4717. */
+  readonly port?: number
+}
+
+/** A service that listens. */
+export interface Listening {
+  /** The address of the interface. */
+  readonly host: string
+  /** The port, also if it was chosen. */
+  readonly port: number
+  /** Closes the service, then accepts no further connections and ends those that are left. */
+  close(): Promise<void>
+}
+
+/** The port of the service, unless another one is given. */
+export const defaultPort = 4717
+
+/** Listens with a server of Node. Slow headers end after 15 s, idle connections after 75 s. Rejects with the
+ *  error of Node if the address cannot be used. Replaces the global `Request` and `Response` by compatible ones
+ *  that are faster, as `@hono/node-server` does. */
+export async function listen(service: Service, options: ListenOptions = {}): Promise<Listening> {
+  const { host = '127.0.0.1', port = defaultPort } = options
+  const server = createAdaptorServer({
+    fetch: (request, { incoming }) =>
+      service.fetch(request, { address: (incoming as IncomingMessage).socket.remoteAddress ?? 'unknown' }),
+    serverOptions: {
+      headersTimeout: 15_000,
+      // Bodies of JSON have their own, shorter limit. This one is for imports.
+      requestTimeout: 3_600_000,
+      keepAliveTimeout: 75_000,
+      maxHeaderSize: 16_384,
+      connectionsCheckingInterval: 5_000,
+    },
+  }) as Server
+  server.listen(port, host)
+  await once(server, 'listening')
+  const { port: used } = server.address() as AddressInfo
+  let closed: Promise<void> | undefined
+  return { host, port: used, close: () => (closed ??= end(server, service)) }
+}
+
+/** Connections that stay after the service has closed get this long. */
+const graceMs = 1_000
+
+async function end(server: Server, service: Service): Promise<void> {
+  // Until the running turns have ended, requests are still answered: `/readyz` says that it shuts down.
+  await service.close()
+  const ended = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+  await ended
+  clearTimeout(timer)
+}

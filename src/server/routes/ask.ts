@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { AgentEvent } from '../../agent/run/events.ts'
+import { newContentOf } from '../../api/new-message.ts'
+import type { ProblemJson } from '../../api/problem.ts'
+import { askedSchema, turnSchema } from '../../api/schema/index.ts'
+import { askSchema } from '../../api/schema/request/index.ts'
+import { turnJson } from '../../api/turn.ts'
+import type { TurnEventJson } from '../../api/turn-event.ts'
+import { usageJson } from '../../api/usage.ts'
+import type { BranchRef } from '../../core/branch.ts'
+import type { Conversation } from '../../core/conversation.ts'
+import { BusyError, checkNotOwned, KeyReusedError, NotFoundError } from '../../core/errors.ts'
+import { conversationId, messageId } from '../../core/ids.ts'
+import { HttpError } from '../http/http-error.ts'
+import { idempotencyHeader, idempotencyKey, turnKeyOf } from '../http/idempotency.ts'
+import { problemOf } from '../http/problem.ts'
+import { type Caller, json, type Route, route } from '../http/route.ts'
+import { eventStreamHeaders, eventText, withHeartbeat } from '../turns/event-stream.ts'
+import { createSibling } from './create-sibling.ts'
+import { isLiveAt } from './read-overview.ts'
+import type { RouteContext } from './route-context.ts'
+
+const tag = 'Turns'
+
+/** Ask a model, and stop it. */
+export function askRoutes({ agentOf, turns, metrics, now }: RouteContext): readonly Route[] {
+  const isLive = isLiveAt(now)
+  return [
+    route({
+      method: 'post',
+      path: '/conversations/{id}/turns',
+      operation: 'ask',
+      scope: 'ask',
+      tag,
+      summary: 'Ask a model',
+      description:
+        'Returns when the prompt is stored. With `Accept: text/event-stream`, the response is the events of the ' +
+        'turn. The turn continues when the connection is closed. Only tools that are read-only or named in ' +
+        '`tools.allow` run.',
+      params: z.strictObject({ id: z.string().describe('full id of a conversation') }),
+      body: askSchema,
+      headers: { ...idempotencyHeader, Accept: 'text/event-stream returns the events of the turn' },
+      responses: {
+        202: { description: 'The turn has begun', schema: askedSchema },
+        200: {
+          description: 'Events: started, text, thinking, tool_started, tool_ended, answered, ended, failed',
+          mediaType: 'text/event-stream',
+        },
+      },
+      async handle({ params, body, request, caller }) {
+        const open = agentOf
+        if (!open) throw new HttpError(503, 'failure', 'this service does not ask models')
+        const { store, token, requestId } = caller
+        const conversation = await store.getConversation(conversationId(params.id, 'id'))
+        if (conversation.trashedAt !== null)
+          throw new NotFoundError('conversation', conversation.id, { trashed: true })
+        checkNotOwned(conversation)
+        const given = idempotencyKey(request)
+        const agent = await open(token.tenant, body.model ?? keptModel(conversation))
+        // A request that is refused must not leave a branch behind.
+        if (body.at !== undefined) turns.checkRoom()
+        const branch = await branchOf(caller, conversation, body, given)
+        const turn = await turns.start({
+          tenant: token.tenant,
+          branch,
+          key: given === null ? `http:${randomUUID()}` : turnKeyOf(given),
+          message: { role: 'user', content: newContentOf(body) },
+          agent,
+        })
+        if (!wantsEvents(request)) return json({ turn: turn.key, branch: turn.branch.name }, 202)
+        const events = textsOf(turn.events, requestId, () => metrics.resumed('interrupted_turn'))
+        return new Response(withHeartbeat(events), { headers: eventStreamHeaders })
+      },
+    }),
+    route({
+      method: 'delete',
+      path: '/conversations/{id}/turns/{key}',
+      operation: 'stopTurn',
+      scope: 'ask',
+      tag,
+      summary: 'Stop a turn, and keep what has arrived',
+      description: 'Returns when the turn is stored. A turn that has ended stays as it is.',
+      params: z.strictObject({ id: z.string().describe('full id of a conversation'), key: z.string() }),
+      responses: { 200: { description: 'The turn as it is now', schema: turnSchema } },
+      async handle({ params, caller: { store, token } }) {
+        const id = conversationId(params.id, 'id')
+        const isHere = await turns.stop(token.tenant, id, params.key)
+        const turn = await store.findTurn(id, params.key)
+        if (!turn) throw new NotFoundError('turn', params.key)
+        if (!isHere && isLive(turn))
+          throw new BusyError(`turn ${JSON.stringify(turn.key)}`, null, turn.leaseUntil)
+        return json(turnJson(turn, isLive))
+      },
+    }),
+  ]
+}
+
+/** The model that the conversation keeps. The name of another program's agent does not count, nor does the
+ *  built-in model if it was not chosen. */
+function keptModel({ model, metadata }: Conversation): string | undefined {
+  if (model === null || (model === 'scripted' && metadata.demo === true)) return undefined
+  return model.includes('/') || model === 'scripted' ? model : undefined
+}
+
+/** The branch to continue: the given one, the active one, or a new one at a message. */
+async function branchOf(
+  { store }: Caller,
+  { id, activeBranch }: Conversation,
+  { branch, at }: { readonly branch?: string | undefined; readonly at?: string | undefined },
+  key: string | null,
+): Promise<BranchRef> {
+  if (at === undefined) return store.getBranch({ conversationId: id, name: branch ?? activeBranch })
+  const [message] = await store.getMessages([messageId(at, 'at')], { blobs: 'preview' })
+  if (message?.conversationId !== id) throw new NotFoundError('message', at)
+  if (key === null) return createSibling(store, id, message.id, activeBranch)
+  try {
+    return await store.createBranch(id, message.id, { name: key })
+  } catch (error) {
+    if (!(error instanceof KeyReusedError)) throw error
+    return { conversationId: id, name: key }
+  }
+}
+
+function wantsEvents({ headers }: Request): boolean {
+  return /\btext\/event-stream\b/i.test(headers.get('accept') ?? '')
+}
+
+/** The events of a turn as texts. A turn that fails ends with the event `failed` and its problem details. */
+async function* textsOf(
+  events: AsyncIterable<AgentEvent>,
+  requestId: string,
+  onResumed: () => void,
+): AsyncGenerator<string> {
+  try {
+    for await (const event of events) {
+      if (event.type === 'resumed') onResumed()
+      const mapped = turnEventJson(event)
+      if (mapped !== null) yield eventText(mapped)
+    }
+  } catch (error) {
+    yield eventText({ type: 'failed', problem: problemOf(error, requestId).body as ProblemJson })
+  }
+}
+
+/** Maps an event of a run to JSON. Null for events that are not for clients. */
+function turnEventJson(event: AgentEvent): TurnEventJson | null {
+  switch (event.type) {
+    case 'started': {
+      const { turn, branch, forked } = event
+      return { type: 'started', turn, ...placeOf(branch), forked }
+    }
+    case 'resumed':
+      return { type: 'resumed', at: event.at }
+    case 'text':
+    case 'thinking':
+      return { type: event.type, text: event.text }
+    case 'tool_started': {
+      const { callId, name, input } = event
+      return { type: 'tool_started', call_id: callId, name, input }
+    }
+    case 'tool_ended': {
+      const { callId, name, output, isError } = event
+      return { type: 'tool_ended', call_id: callId, name, output, is_error: isError }
+    }
+    case 'answered': {
+      const { step, message, finish, usage } = event
+      return { type: 'answered', step, message, finish, usage: usageJson(usage) }
+    }
+    case 'retrying':
+      return { type: 'retrying', left: event.left }
+    case 'trouble':
+      return { type: 'trouble' }
+    case 'subagent': {
+      const inner = turnEventJson(event.event)
+      const { name, conversationId: conversation } = event
+      return inner && { type: 'subagent', name, conversation, event: inner }
+    }
+    case 'ended': {
+      const { turn, branch, text, status, stop, head, usage, saved } = event.reply
+      const place = { turn, ...placeOf(branch) }
+      return { type: 'ended', ...place, status, stop, text, head, usage: usageJson(usage), saved }
+    }
+    default:
+      return null
+  }
+}
+
+function placeOf(branch: BranchRef | null) {
+  return { conversation: branch?.conversationId ?? null, branch: branch?.name ?? null }
+}

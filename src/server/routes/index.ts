@@ -1,0 +1,28 @@
+import type { Route } from '../http/route.ts'
+import { askRoutes } from './ask.ts'
+import { blobRoutes } from './blobs.ts'
+import { branchRoutes } from './branches.ts'
+import { compatConversationRoutes } from './compat-conversation.ts'
+import { contextRoutes } from './context.ts'
+import { conversationRoutes } from './conversations.ts'
+import { messageRoutes } from './messages.ts'
+import { partRoutes } from './parts.ts'
+import type { RouteContext } from './route-context.ts'
+import { searchRoutes } from './search.ts'
+import { transferRoutes } from './transfer.ts'
+
+/** The routes below `/api/v1`, in the order of the documentation. */
+export function allRoutes(context: RouteContext): readonly Route[] {
+  return [
+    ...conversationRoutes(context),
+    ...compatConversationRoutes(context),
+    ...messageRoutes(context),
+    ...branchRoutes(),
+    ...partRoutes(context),
+    ...askRoutes(context),
+    ...contextRoutes(),
+    ...blobRoutes(),
+    ...searchRoutes(context),
+    ...transferRoutes(context),
+  ]
+}

@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto'
+import type { Maintainer } from '../core/ports.ts'
+import type { SweepReceipt } from '../core/removal.ts'
+import { version } from '../system/version.ts'
+import { createApp, type RequestFacts } from './http/app.ts'
+import { createAuthenticate } from './http/authenticate.ts'
+import { knownNames } from './http/check-address.ts'
+import { HttpError } from './http/http-error.ts'
+import { createMetrics } from './http/metrics.ts'
+import { openApiOf } from './http/openapi.ts'
+import { problemOf } from './http/problem.ts'
+import { defaultServiceLimits, type ServiceOptions, type ServiceStore } from './http/service-options.ts'
+import { allRoutes } from './routes/index.ts'
+import { createRunningTurns } from './turns/running-turns.ts'
+
+/** The HTTP service: a function from requests to responses. */
+export interface Service {
+  /** Answers a request. Never rejects. `address` is the client's, for the limit of wrong tokens. */
+  fetch(request: Request, info?: { readonly address?: string }): Promise<Response>
+  /** The OpenAPI 3.1 document, as `/api/v1/openapi.json` returns it. */
+  openApi(): object
+  /** Ends the service: `/readyz` fails, followers are told to reconnect, and running turns finish within
+   *  `closeMs` or are stored as interrupted. The stores stay open. */
+  close(): Promise<void>
+}
+
+/** Creates the service. It opens nothing and listens nowhere: mount `fetch` in any server, or use
+ *  `listen`. */
+export function createService(options: ServiceOptions): Service {
+  const { now = Date.now, log = null, tenants = [] } = options
+  const limits = { ...defaultServiceLimits, ...options.limits }
+  const stores = new Map<string, Promise<ServiceStore>>()
+  const opened = new Map<string, ServiceStore>()
+  const metrics = createMetrics(options.metrics, () => [...opened.values()], now)
+  const turns = createRunningTurns(limits.maxTurns, metrics.openTurns)
+  const closing = new AbortController()
+
+  /** The store of a tenant, opened once. A failed attempt is repeated by the next request. */
+  function storeOf(tenant: string): Promise<ServiceStore> {
+    const known = stores.get(tenant)
+    if (known) return known
+    const opening = options.storeOf(tenant).then(store => metrics.timed(store))
+    stores.set(tenant, opening)
+    opening.then(
+      store => opened.set(tenant, store),
+      () => stores.delete(tenant),
+    )
+    return opening
+  }
+
+  const routes = allRoutes({
+    agentOf: options.agentOf,
+    turns,
+    metrics,
+    limits,
+    now,
+    closing: closing.signal,
+  })
+  const openApi = () => openApiOf(routes, version())
+  const app = createApp({
+    routes,
+    openApi,
+    known: knownNames(options.publicUrl, options.hosts),
+    authenticate: createAuthenticate({ tokens: options.tokens, now, ...limits }),
+    storeOf,
+    limits,
+    metrics: () => metrics.text(),
+    async ready() {
+      if (closing.signal.aborted) throw new HttpError(503, 'shutting_down', 'the service is shutting down')
+      await options.tokens.findToken(unusedHash)
+    },
+  })
+
+  const sweeps = startSweeps(options.sweepMs ?? null, {
+    stores: () => Promise.all([...new Set([...tenants, ...stores.keys()])].map(storeOf)),
+    onSwept: ({ trashed }) => metrics.expired(trashed.length),
+    onFailed: error => log?.warn({ error: errorFacts(error) }, 'sweep failed'),
+  })
+
+  async function fetch(request: Request, info: { readonly address?: string } = {}): Promise<Response> {
+    const start = performance.now()
+    const requestId = requestIdOf(request)
+    const facts: RequestFacts = {}
+    let response: Response
+    try {
+      response = await app.fetch(request, { address: info.address ?? 'unknown', requestId, facts })
+    } catch (error) {
+      facts.error = error
+      const { status, headers, body } = problemOf(error, requestId)
+      response = new Response(JSON.stringify(body), { status, headers })
+    }
+    for (const [name, value] of Object.entries(securityHeaders)) {
+      if (!response.headers.has(name)) response.headers.set(name, value)
+    }
+    response.headers.set('x-request-id', requestId)
+    const seconds = (performance.now() - start) / 1_000
+    const { route = 'none', tenant, token, code, error } = facts
+    const { status } = response
+    metrics.request(request.method, route, status, seconds)
+    const line = { request_id: requestId, method: request.method, route, status, tenant, token, code }
+    const entry = { ...line, ms: Math.round(seconds * 1_000) }
+    // The client has gone: nothing failed here.
+    if (request.signal.aborted) log?.info(entry, 'request cut off')
+    else if (status >= 500) log?.error({ ...entry, error: errorFacts(error) }, 'request failed')
+    else log?.info(entry, 'request')
+    return response
+  }
+
+  return {
+    fetch,
+    openApi,
+    async close() {
+      closing.abort(new DOMException('the service is shutting down', 'AbortError'))
+      await Promise.all([sweeps.stop(), turns.close(limits.closeMs)])
+    },
+  }
+}
+
+/** A hash that no token has: looking it up shows that the store answers. */
+const unusedHash = '0'.repeat(64)
+
+const securityHeaders: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+}
+
+/** The id that a proxy has given the request, or a new one. */
+function requestIdOf({ headers }: Request): string {
+  const given = headers.get('x-request-id')
+  return given !== null && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
+}
+
+/** What the log says of a failure: no message, because it may quote content. */
+function errorFacts(error: unknown): object | undefined {
+  if (!(error instanceof Error)) return undefined
+  const code = 'code' in error ? error.code : undefined
+  const at = error.stack?.split('\n').filter(line => /^\s+at /.test(line))
+  return { name: error.name, code, at: at?.slice(0, 8).map(line => line.trim()) }
+}
+
+/** What is swept, and who is told. */
+interface SweepSettings {
+  /** The stores to sweep. */
+  stores(): Promise<readonly Pick<Maintainer, 'sweep'>[]>
+  /** Called after each sweep. */
+  onSwept(receipt: SweepReceipt): void
+  /** Called if a sweep fails. The next one is tried as usual. */
+  onFailed(error: unknown): void
+}
+
+/** Sweeps at once and then repeatedly: expired task conversations go to the trash, old trash is purged. Of
+ *  several processes with the same interval, one sweeps. Null: never. */
+function startSweeps(
+  everyMs: number | null,
+  settings: SweepSettings,
+): { /** Waits for a running sweep. */ stop(): Promise<void> } {
+  let running: Promise<void> = Promise.resolve()
+  // A timer may fire a little early.
+  const ifOlderThanMs = Math.floor((everyMs ?? 0) * 0.9)
+
+  async function sweep(): Promise<void> {
+    try {
+      for (const store of await settings.stores()) settings.onSwept(await store.sweep({ ifOlderThanMs }))
+    } catch (error) {
+      settings.onFailed(error)
+    }
+  }
+
+  if (everyMs === null) return { stop: async () => undefined }
+  running = sweep()
+  // A timer of Node takes at most 2^31 - 1 milliseconds.
+  const timer = setInterval(
+    () => {
+      running = running.then(sweep)
+    },
+    Math.min(everyMs, 2_147_483_647),
+  )
+  timer.unref()
+  return {
+    stop() {
+      clearInterval(timer)
+      return running
+    },
+  }
+}

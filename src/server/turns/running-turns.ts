@@ -1,0 +1,141 @@
+import type { Agent } from '../../agent/agent.ts'
+import type { AgentEvent } from '../../agent/run/events.ts'
+import type { Run } from '../../agent/run/run.ts'
+import type { BranchRef } from '../../core/branch.ts'
+import { BusyError } from '../../core/errors.ts'
+import type { NewMessage } from '../../core/message.ts'
+import { HttpError } from '../http/http-error.ts'
+
+/** A turn to start. */
+export interface TurnStart {
+  /** The tenant of the caller. Turns of tenants are kept apart. */
+  readonly tenant: string
+  /** The branch to continue. */
+  readonly branch: BranchRef
+  /** The key of the turn. The same key again returns the same turn. */
+  readonly key: string
+  /** The message of the user. */
+  readonly message: NewMessage
+  /** Answers. */
+  readonly agent: Pick<Agent, 'send'>
+}
+
+/** A turn that runs in this process. It continues when its readers are gone. */
+export interface RunningTurn {
+  /** The key of the turn. */
+  readonly key: string
+  /** The branch that it writes to. */
+  readonly branch: BranchRef
+  /** Its events from the beginning. Any number of readers may iterate. */
+  readonly events: AsyncIterable<AgentEvent>
+}
+
+/** The turns that run in this process. */
+export interface RunningTurns {
+  /** Throws HttpError if no further turn can start. */
+  checkRoom(): void
+  /** Starts a turn, and returns when its prompt is stored. Throws HttpError if too many turns run, and
+   *  BusyError if another turn runs on the branch. */
+  start(turn: TurnStart): Promise<RunningTurn>
+  /** Stops a turn, keeps what has arrived, and returns when it is stored. False if it does not run here. */
+  stop(tenant: string, conversationId: string, key: string): Promise<boolean>
+  /** Refuses new turns, waits for the running ones, and stops those that need longer. */
+  close(withinMs: number): Promise<void>
+}
+
+interface Entry {
+  readonly turn: TurnStart
+  readonly started: Promise<RunningTurn>
+  run: Run | null
+}
+
+/** Keeps the running turns. `onCount` is called with their number when it changes. */
+export function createRunningTurns(most: number, onCount: (count: number) => void): RunningTurns {
+  const running = new Map<string, Entry>()
+  let isClosing = false
+
+  function checkRoom(): void {
+    if (isClosing)
+      throw new HttpError(503, 'shutting_down', 'the service is shutting down', { retryAfter: 2 })
+    if (running.size >= most) {
+      const members = { max_turns: most }
+      throw new HttpError(429, 'too_many_requests', 'too many turns are running', { retryAfter: 2, members })
+    }
+  }
+
+  function checkBranch(turn: TurnStart): void {
+    for (const other of running.values()) {
+      const { tenant, branch } = other.turn
+      if (tenant === turn.tenant && isSameBranch(branch, turn.branch))
+        throw new BusyError(`branch ${JSON.stringify(branch.name)}`, null, null)
+    }
+  }
+
+  async function begin(entry: Entry, name: string): Promise<RunningTurn> {
+    const { branch, key, message, agent } = entry.turn
+    const leave = () => {
+      running.delete(name)
+      onCount(running.size)
+    }
+    try {
+      const run = agent.send(branch, message, { key, onBusy: 'refuse' })
+      entry.run = run
+      run.result().then(leave, leave)
+      for await (const event of run) {
+        if (event.type === 'started') return { key, branch: event.branch ?? branch, events: run }
+      }
+      return { key, branch, events: run }
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  return {
+    checkRoom,
+    async start(turn) {
+      const name = nameOf(turn.tenant, turn.branch.conversationId, turn.key)
+      const same = running.get(name)
+      if (same) return same.started
+      checkBranch(turn)
+      checkRoom()
+      const { promise, resolve, reject } = Promise.withResolvers<RunningTurn>()
+      const entry: Entry = { turn, started: promise, run: null }
+      running.set(name, entry)
+      onCount(running.size)
+      begin(entry, name).then(resolve, reject)
+      return promise
+    },
+    async stop(tenant, conversationId, key) {
+      const entry = running.get(nameOf(tenant, conversationId, key))
+      if (!entry) return false
+      await entry.started.catch(() => undefined)
+      entry.run?.abort(new DOMException('stopped by a client', 'AbortError'))
+      await entry.run?.result().catch(() => undefined)
+      return true
+    },
+    async close(withinMs) {
+      isClosing = true
+      const runs = () => [...running.values()].flatMap(({ run }) => (run ? [run] : []))
+      const ended = () => Promise.allSettled(runs().map(run => run.result()))
+      await within(withinMs, ended())
+      for (const run of runs()) run.abort(new DOMException('the service is shutting down', 'AbortError'))
+      await ended()
+    },
+  }
+}
+
+function nameOf(tenant: string, conversationId: string, key: string): string {
+  return JSON.stringify([tenant, conversationId, key])
+}
+
+function isSameBranch(a: BranchRef, b: BranchRef): boolean {
+  return a.conversationId === b.conversationId && a.name === b.name
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  await Promise.race([work, promise])
+  clearTimeout(timer)
+}

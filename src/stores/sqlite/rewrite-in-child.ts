@@ -1,0 +1,51 @@
+import type { Database } from 'better-sqlite3'
+import { runChildScript } from './child-script.ts'
+
+/** `merge` removes deleted words from the search index, `optimize` makes it one segment, `vacuum` rewrites
+ *  the file. */
+export type RewriteStep = 'merge' | 'optimize' | 'vacuum'
+
+/** `remove-traces.ts` has the same steps for a small file, with comments. */
+const script = `
+  const [driver, file, ...steps] = process.argv.slice(1)
+  const db = new (require(driver))(file, { fileMustExist: true, timeout: 5000 })
+  const optimize = () => db.exec("INSERT INTO skein_search (skein_search) VALUES ('optimize')")
+  const merge = () => {
+    const tombstone = db.prepare('SELECT 1 FROM skein_search_data WHERE id >= 1 << 53 LIMIT 1')
+    const some = db.prepare("INSERT INTO skein_search (skein_search, rank) VALUES ('merge', -256)")
+    const total = db.prepare('SELECT total_changes()').pluck()
+    while (tombstone.get()) {
+      const before = total.get()
+      some.run()
+      if (total.get() - before >= 2) continue
+      optimize()
+      return
+    }
+  }
+  const work = { merge, optimize, vacuum: () => db.exec('VACUUM') }
+  let error
+  try {
+    db.pragma('secure_delete = ON')
+    for (const step of steps) work[step]()
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } catch ({ message, code }) {
+    error = { message, code: String(code) }
+  }
+  process.stdout.write(JSON.stringify({ error }))`
+
+/** Runs steps that rewrite large parts of a file in a process of their own, in order, and copies the log
+ *  into the file. Writers wait meanwhile, this process does not. Returns whether they ran there. Throws the
+ *  error of a step. */
+export async function rewriteInChild(
+  db: Database,
+  steps: readonly RewriteStep[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  // The full path: the process may have changed its directory.
+  const file = db.prepare(`SELECT file FROM pragma_database_list WHERE name = 'main'`).pluck().get() as string
+  const output = await runChildScript(script, [file, ...steps], signal)
+  if (output === null) return false
+  const { error } = JSON.parse(output) as { error?: { message: string; code: string } }
+  if (error) throw Object.assign(new Error(error.message), { code: error.code })
+  return true
+}

@@ -1,0 +1,102 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
+import type { ConversationId } from '../../core/ids.ts'
+import type { ListMessages, Page, SkippedRow } from '../../core/listing.ts'
+import type { Message } from '../../core/message.ts'
+import type { PurgedConversation, Remnant, SweepOptions, SweepReceipt } from '../../core/removal.ts'
+import type { Engine } from '../engine/engine.ts'
+import { readCursor, writeCursor } from '../programs/cursor.ts'
+import { listMessages, type SeqSpan } from '../programs/list.ts'
+import { needConversation } from '../programs/lookup.ts'
+import * as sweep from '../programs/sweep.ts'
+import { dropLoosePrompts, purgeSome } from '../programs/trash.ts'
+
+// Operations of several short transactions, so that other writers and the event loop need not wait long.
+
+/** Removes a trashed conversation permanently, and its traces. */
+export async function purgeOne(engine: Engine, id: ConversationId): Promise<PurgedConversation> {
+  const done = await purgeRows(engine, id)
+  return { ...done, remains: done.purged ? await removePurged(engine) : [] }
+}
+
+async function purgeRows(engine: Engine, id: ConversationId): Promise<Omit<PurgedConversation, 'remains'>> {
+  for (let [purged, messages] = [false, 0]; ; purged = true) {
+    const done = await engine.write(() => purgeSome(id), 'removing')
+    messages += done.messages
+    if (done.state === 'missing') return { purged, messages }
+    if (done.state === 'gone') return { purged: true, messages }
+  }
+}
+
+/** Removes the prompts and the traces of purged conversations. */
+async function removePurged(engine: Engine): Promise<readonly Remnant[]> {
+  await engine.write(dropLoosePrompts, 'removing')
+  return engine.removeTraces()
+}
+
+export async function sweepAll(
+  engine: Engine,
+  { dryRun = false, trustClock = false, ifOlderThanMs }: SweepOptions,
+): Promise<SweepReceipt> {
+  const now = engine.source.now()
+  const nothing = { dryRun, skipped: false, trashed: [], purged: [], clockJumped: null, remains: [] }
+  const last = trustClock ? null : await engine.query(() => sweep.clockJump(now))
+  if (ifOlderThanMs !== undefined && !dryRun) {
+    const isOurs = await engine.write(() => sweep.claimSweep(now, ifOlderThanMs))
+    if (!isOurs) return { ...nothing, skipped: true }
+  }
+  if (last !== null) {
+    if (!dryRun) await engine.write(() => sweep.noteSweep(now))
+    return { ...nothing, clockJumped: { from: new Date(last), to: new Date(now) } }
+  }
+  if (dryRun) {
+    return engine.read(function* () {
+      const trashed = yield* sweep.listExpired(now)
+      const purged = yield* sweep.listPurgeable(now, 10_000, 1)
+      return { ...nothing, trashed, purged }
+    })
+  }
+  await engine.write(() => sweep.beginSweep(now))
+  const purged: ConversationId[] = []
+  for (const id of await engine.query(() => sweep.listPurgeable(now, 10_000))) {
+    if ((await purgeRows(engine, id)).purged) purged.push(id)
+  }
+  const trashed: ConversationId[] = []
+  for (let more = true; more; ) {
+    const batch = await engine.write(() => sweep.trashExpired(now))
+    trashed.push(...batch)
+    more = batch.length === sweep.sweepBatch
+  }
+  return { ...nothing, trashed, purged, remains: purged.length > 0 ? await removePurged(engine) : [] }
+}
+
+/** Lists messages. A filter may have to look at a whole conversation to fill a page; an engine whose
+ *  statements block the process does so in pieces, between which the event loop turns. */
+export async function listInPieces(engine: Engine, options: ListMessages): Promise<Page<Message>> {
+  const { rowsPerStatement: rows } = engine
+  const isFiltered = options.roles !== undefined || options.label !== undefined
+  if (rows === null || !isFiltered) return engine.read(() => listMessages(options), 'one')
+  const { next_seq: end } = await engine.query(() => needConversation(options.conversationId))
+  if (end <= rows) return engine.read(() => listMessages(options))
+
+  const { limit = 100, offset = 0, after, order, afterSeq = -1 } = options
+  const { after: _, offset: __, ...filter } = options
+  const isUp = order === 'ascending'
+  const wanted = offset + limit + 1
+  const items: Message[] = []
+  const skipped: SkippedRow[] = []
+  let at = after === undefined ? (isUp ? -1 : end) : (readCursor(after, ['seq'])[0] as number)
+  if (isUp) at = Math.max(at, afterSeq)
+  while (items.length < wanted && (isUp ? at < end - 1 : at > afterSeq + 1)) {
+    const span: SeqSpan = isUp ? { above: at, below: at + rows + 1 } : { above: at - rows - 1, below: at }
+    const missing = wanted - items.length
+    const page = await engine.read(() => listMessages({ ...filter, limit: missing }, span))
+    items.push(...page.items)
+    skipped.push(...(page.skipped ?? []))
+    at = isUp ? span.below - 1 : span.above + 1
+    await giveWay()
+  }
+  const shown = items.slice(offset, wanted - 1)
+  const last = shown.at(-1)
+  const next = items.length === wanted && last ? writeCursor([last.seq]) : null
+  return { items: shown, skipped, next }
+}

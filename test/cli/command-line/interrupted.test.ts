@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { NewMessage } from '../../../src/core/message.ts'
+import { storeOf } from '../running.ts'
+import { commandLine, type Home, home } from '../skein.ts'
+
+let here: Home
+beforeAll(async () => {
+  here = home()
+  const store = await storeOf(here)
+  const { branch } = await store.findOrCreate('cli:long', { title: 'long' })
+  const lines = Array.from({ length: 2_000 }, (_, i): NewMessage => {
+    return { role: i % 2 === 0 ? 'user' : 'assistant', content: `${i} ${'words '.repeat(200)}` }
+  })
+  await store.append(branch, null, lines)
+  await store.close()
+})
+afterAll(() => here[Symbol.dispose]())
+
+/** A command whose output is larger than a pipe and is not read never ends by itself. */
+describe('a command that is still running', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends after %s', async signal => {
+    for (const args of [
+      ['show', 'cli:long', '--all'],
+      ['export', 'cli:long'],
+      ['export', 'cli:long', '--native'],
+    ]) {
+      const [file, argv] = commandLine(args)
+      const child = spawn(file, argv, { cwd: here.cwd, env: here.env, stdio: ['ignore', 'pipe', 'ignore'] })
+      const exited = once(child, 'exit')
+      await Promise.race([once(child.stdout, 'readable'), exited])
+      child.kill(signal)
+      const [code, by] = await exited
+      // There is nothing to clean up: the signal itself ends the process.
+      expect([args, code ?? by]).toEqual([args, signal])
+      child.stdout.destroy()
+    }
+  })
+})

@@ -1,0 +1,130 @@
+import pino from 'pino'
+import { expect, it } from 'vitest'
+import { startService } from './harness.ts'
+
+// 40 kinds of secrets, each with a part of its own, so that no other text contains it.
+const secrets = [
+  ...['sk-proj-', 'sk-ant-api03-', 'sk-or-v1-', 'sk_live_', 'rk_live_', 'AIzaSy', 'ya29.', 'gsk_', 'xai-'],
+  ...['hf_', 'r8_', 'pplx-', 'nvapi-', 'ghp_', 'gho_', 'ghu_', 'ghs_', 'github_pat_', 'glpat-', 'npm_'],
+  ...['AKIA', 'ASIA', 'xoxb-', 'xoxp-', 'xapp-', 'eyJhbGciOi.', 'csk-', 'fw_', 'dop_v1_', 'SG.', 'key-'],
+  ...['AC', 'shpat_', 'sq0atp-', 'EAACEdEose0', 'pypi-', 'password=', 'postgres://u:', 'BEGIN PRIVATE KEY '],
+  'skein_',
+].map((beginning, n) => `${beginning}q7Zx${String(n).padStart(2, '0')}w9KpLm3`)
+
+it('writes no secret to logs, errors and metrics (R20)', async () => {
+  expect(secrets).toHaveLength(40)
+  let log = ''
+  const stream = {
+    write(line: string) {
+      log += line
+    },
+  }
+  await using service = await startService({
+    log: pino({ level: 'debug' }, stream),
+    script: request => {
+      const last = JSON.stringify(request.messages.at(-1))
+      return /please fail/.test(last) ? { fail: 401, message: `wrong key in ${last}` } : 'Fine.'
+    },
+  })
+  let answers = ''
+  const note = ({ text }: { text: string }) => {
+    answers += text
+  }
+  const { conversation } = await service.store.create()
+  const path = `/conversations/${conversation.id}`
+  for (const secret of secrets) {
+    const messages = [{ role: 'user', content: `my secret is ${secret}` }]
+    await service.call(`${path}/messages`, { body: { messages } })
+    // Refusals of every kind: what they say about the request must not repeat its contents.
+    note(await service.call('/stats', { token: secret.replaceAll(/[^\w.-]/g, '') }))
+    note(await service.call(`/stats?token=${encodeURIComponent(secret)}`))
+    note(await service.call(`${path}/messages`, { body: { messages: [{ role: secret, content: secret }] } }))
+    note(await service.call(`${path}/messages`, { body: `{"messages": "${secret}` }))
+    note(await service.call('/conversations', { body: { title: secret, tags: 5 } }))
+    note(await service.call(`${path}/turns`, { body: { content: secret, model: 7 } }))
+    const asked = await service.call(`${path}/turns`, { body: { content: `please fail ${secret}` } })
+    if (asked.status === 202) {
+      const turn = () => service.store.findTurn(conversation.id, asked.body.turn)
+      await expect.poll(async () => (await turn())?.status).toBe('failed')
+    }
+  }
+  service.store.listPath = () => Promise.reject(new Error(`query failed: ${secrets[0]}`))
+  const metrics = (await service.call('//metrics')).text
+  expect(log.split('\n').length).toBeGreaterThan(200)
+  for (const secret of secrets) {
+    const core = secret.slice(-13)
+    expect([secret, log.includes(core), metrics.includes(core), answers.includes(core)]).toEqual([
+      secret,
+      false,
+      false,
+      false,
+    ])
+  }
+  expect(log).not.toContain(service.token)
+})
+
+it('never answers with a stack, SQL or a path, and logs failures without their messages', async () => {
+  let log = ''
+  const stream = {
+    write(line: string) {
+      log += line
+    },
+  }
+  await using service = await startService({ log: pino({ level: 'info' }, stream) })
+  const { conversation } = await service.store.create()
+  await service.store.close()
+  const { status, text } = await service.call(`/conversations/${conversation.id}/structure`)
+  expect(status).toBeGreaterThanOrEqual(500)
+  expect(text).not.toMatch(/ at |select |\.ts:|\/tmp\/|conversations\.db/i)
+  const [line] = log.split('\n').filter(one => one.includes('"level":50'))
+  expect(JSON.parse(line!)).toMatchObject({ status, msg: 'request failed' })
+  expect(JSON.parse(line!).error.message).toBeUndefined()
+})
+
+it('counts requests, store operations, conversations, tokens and turns', async () => {
+  await using service = await startService({
+    script: [{ text: 'Hi.', usage: { input: 7, output: 3, cost: 0.5 } }],
+  })
+  const found = await service.call('/keys/bot', { method: 'PUT', body: {} })
+  await service.call('/keys/bot', { method: 'PUT', body: {} })
+  const { id } = found.body.conversation
+  const { body } = await service.call(`/conversations/${id}/turns`, { body: { content: 'Hello' } })
+  await expect.poll(async () => (await service.store.findTurn(id, body.turn))?.status).toBe('complete')
+  const { text, headers } = await service.call('//metrics')
+  expect(headers.get('content-type')).toContain('text/plain')
+  for (const line of [
+    'skein_conversations 1',
+    'skein_messages 2',
+    'skein_tokens{model="scripted",kind="input"} 7',
+    'skein_tokens{model="scripted",kind="output"} 3',
+    'skein_cost_dollars{model="scripted"} 0.5',
+    'skein_resumes_total{outcome="created"} 1',
+    'skein_resumes_total{outcome="found"} 1',
+    'skein_open_turns 0',
+    'skein_followers 0',
+    'skein_expirations_total 0',
+    'skein_http_requests_total{method="PUT",route="/api/v1/keys/{key}",status="201"} 1',
+    'skein_store_seconds_count{operation="findOrCreate"} 2',
+  ])
+    expect(text.split('\n')).toContain(line)
+  const token = await service.tokenFor('read', 'write', 'ask')
+  expect((await service.call('//metrics', { token })).status).toBe(403)
+})
+
+it('sweeps expired conversations of tasks, in one of several processes, and counts them (S2-32, S2-58)', async () => {
+  await using service = await startService({ sweepMs: 50, tenants: ['default'] })
+  await using other = await startService({ db: service.db, sweepMs: 50, tenants: ['default'] })
+  const expired = () => service.store.create({ task: 't', expiresAt: new Date(Date.now() - 1_000) })
+  const ids = (await Promise.all([expired(), expired(), expired()])).map(
+    ({ conversation }) => conversation.id,
+  )
+  const trashed = async () => (await service.store.listConversations({ trashed: true })).items.length
+  await expect.poll(trashed, { timeout: 10_000 }).toBe(ids.length)
+  const count = async (one: typeof service) =>
+    Number(
+      /^skein_expirations_total (\d+)$/m.exec(
+        (await one.call('//metrics', { token: service.token })).text,
+      )![1],
+    )
+  await expect.poll(async () => (await count(service)) + (await count(other))).toBe(ids.length)
+})

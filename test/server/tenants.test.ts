@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tokenScopes } from '../../src/core/access-token.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { openStore } from '../../src/stores/open.ts'
+import { createDatabase } from '../support/postgres.ts'
+import { postgresUrl } from '../support/postgres-url.ts'
+import { addToken, startService, type TestService } from './harness.ts'
+import { operations } from './operations.ts'
+import { stock } from './stocked.ts'
+
+// PostgreSQL as a plain role: the tenant condition of every statement keeps tenants apart.
+let service: TestService
+let [a, b]: Store[] = []
+let [tokenA, tokenB] = ['', '']
+beforeAll(async () => {
+  const db = await createDatabase(await postgresUrl())
+  service = await startService({ db })
+  a = await openStore(db, { tenant: 'a' })
+  b = await openStore(db, { tenant: 'b' })
+  tokenA = await addToken(a!, tokenScopes)
+  tokenB = await addToken(b!, tokenScopes)
+}, 60_000)
+afterAll(async () => {
+  await a?.close()
+  await b?.close()
+  await service?.close()
+})
+
+/** The problem without what differs between any two requests. */
+function problem(body: Record<string, unknown>) {
+  const { request_id: _, ...rest } = body
+  return JSON.stringify(rest)
+}
+
+/** Operations that name no thing of a tenant. */
+const ofNoThing = new Set(
+  'listConversations createConversation findOrCreateByKey search getStats exportAll importRecords'.split(' '),
+)
+
+describe('tenants (R19)', () => {
+  it('answers tenant B with the ids of A as if they did not exist', async () => {
+    const things = await stock(a!)
+    const never = {
+      ...things,
+      conversation: '00000000-0000-4000-8000-000000000000',
+      spare: '00000000-0000-4000-8000-000000000000',
+      message: 'a'.repeat(32),
+      leaf: 'a'.repeat(32),
+      blob: '0'.repeat(64),
+      task: 'never',
+    }
+    const withoutIds = (text: string, ids: typeof things) =>
+      Object.values(ids)
+        .flatMap(id => [id, id.slice(0, 12)])
+        .reduce((rest, id) => rest.replaceAll(id, '·'), text)
+    const before = (await service.call(`/conversations/${things.conversation}`, { token: tokenA })).body
+    for (const [id, { request }] of Object.entries(operations)) {
+      if (ofNoThing.has(id)) continue
+      const { path, ...sent } = request(things)
+      const theirs = await service.call(path, { ...sent, token: tokenB })
+      expect([id, theirs.status]).toEqual([id, 404])
+      const { path: unknown, ...same } = request(never)
+      const none = await service.call(unknown, { ...same, token: tokenB })
+      expect(withoutIds(problem(theirs.body), things)).toBe(withoutIds(problem(none.body), never))
+    }
+    const after = (await service.call(`/conversations/${things.conversation}`, { token: tokenA })).body
+    expect(after).toEqual(before)
+  })
+  it('lists, searches, counts and exports only the own tenant', async () => {
+    const mark = 'xylophone'
+    await stock(a!, 'other-task')
+    const { branch } = await a!.create({ title: mark })
+    await a!.append(branch, null, [{ role: 'user', content: mark }])
+    for (const path of ['/conversations', `/search?q=${mark}`, '/export', '/conversations?trashed=true']) {
+      const { status, text } = await service.call(path, { token: tokenB })
+      expect([path, status, text.includes(mark)]).toEqual([path, 200, false])
+    }
+    expect((await service.call('/stats', { token: tokenB })).body.all.conversations).toBe(0)
+  })
+  it('keeps tenants apart in interleaved requests with the same conversation id', async () => {
+    const id = '11111111-1111-4111-8111-111111111111'
+    await Promise.all([a!.create({ id, title: 'A' }), b!.create({ id, title: 'B' })])
+    const wrong: string[] = []
+    for (let round = 0; round < 20; round++) {
+      await Promise.all(
+        Array.from({ length: 50 }, async (_, n) => {
+          const [token, title] = n % 2 === 0 ? [tokenA, 'A'] : [tokenB, 'B']
+          const path = n % 4 < 2 ? `/conversations/${id}` : `/conversations?title=${title}`
+          const { body } = await service.call(path, { token })
+          const found = n % 4 < 2 ? body.title : body.items[0]?.title
+          if (found !== title) wrong.push(`${title}: ${JSON.stringify(body).slice(0, 200)}`)
+        }),
+      )
+    }
+    expect(wrong).toEqual([])
+  })
+})

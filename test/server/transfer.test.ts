@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { startService } from './harness.ts'
+import { png, stock } from './stocked.ts'
+
+it('moves all conversations from one service to another without loss', async () => {
+  await using from = await startService()
+  await using to = await startService()
+  const { conversation, blob } = await stock(from.store)
+  const lines = (await from.call('/export')).text
+  expect(lines.startsWith('{"kind":"header"')).toBe(true)
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const first = await to.call('/import', { method: 'POST', body: lines, headers })
+  expect(first.body).toMatchObject({ added: { conversation: 2, message: 5, blob: 1 }, bad: 0 })
+  const again = await to.call('/import', { method: 'POST', body: lines, headers })
+  expect(again.body).toMatchObject({ added: { message: 0 }, present: { message: 5 } })
+  const own = async (service: typeof from) =>
+    (await service.call(`/conversations/${conversation}`)).body.messages
+  expect(await own(to)).toEqual(await own(from))
+  expect((await to.fetch(`/blobs/${blob}`)).status).toBe(200)
+  const one = (await from.call(`/conversations/${conversation}/export`)).text
+  expect(one).toContain(conversation)
+})
+
+it('reports damaged lines, and refuses a record above the limit with 413', async () => {
+  await using service = await startService({ limits: { bodyBytes: 2_000 } })
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const header = '{"kind":"header","format":"skein","version":"1.0"}\n'
+  const bad = await service.call('/import', { method: 'POST', body: `${header}not JSON\n`, headers })
+  expect(bad.body.bad_lines[0]).toMatchObject({ line: 2 })
+  const body = `${header}{"kind":"blob","data":"${'x'.repeat(5_000)}"}\n`
+  const large = await service.call('/import', { method: 'POST', body, headers })
+  expect(large.body).toMatchObject({ status: 413, limit: 2_000 })
+  const many = header + '{"kind":"unknown"}\n'.repeat(1_000)
+  expect((await service.call('/import', { method: 'POST', body: many, headers })).status).toBe(200)
+})
+
+it('serves blobs with ranges, for ever, and everything but plain images as a download', async () => {
+  await using service = await startService()
+  const { blob } = await stock(service.store)
+  const image = await service.fetch(`/blobs/${blob}`)
+  expect(Buffer.from(await image.arrayBuffer()).equals(png)).toBe(true)
+  expect(Object.fromEntries(image.headers)).toMatchObject({
+    'content-type': 'image/png',
+    'content-disposition': 'inline',
+    'cache-control': 'private, max-age=31536000, immutable',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': expect.stringContaining('sandbox'),
+    etag: `"${blob}"`,
+  })
+  const range = async (text: string) => {
+    const response = await service.fetch(`/blobs/${blob}`, { headers: { range: text } })
+    const bytes = Buffer.from(await response.arrayBuffer())
+    return [response.status, response.headers.get('content-range'), bytes.length]
+  }
+  const size = png.length
+  expect(await range('bytes=0-7')).toEqual([206, `bytes 0-7/${size}`, 8])
+  expect(await range('bytes=-5')).toEqual([206, `bytes ${size - 5}-${size - 1}/${size}`, 5])
+  expect(await range(`bytes=10-`)).toEqual([206, `bytes 10-${size - 1}/${size}`, size - 10])
+  expect((await range(`bytes=${size}-`)).slice(0, 2)).toEqual([416, `bytes */${size}`])
+  const cached = await service.fetch(`/blobs/${blob}`, { headers: { 'if-none-match': `"${blob}"` } })
+  expect(cached.status).toBe(304)
+
+  const svg = `<svg onload="alert(1)">${'x'.repeat(20_000)}</svg>`
+  const { branch } = await service.store.create()
+  await service.store.append(branch, null, [{ role: 'user', content: svg }])
+  const download = await service.fetch(`/blobs/${createHash('sha256').update(svg).digest('hex')}`)
+  expect(download.headers.get('content-type')).toBe('application/octet-stream')
+  expect(download.headers.get('content-disposition')).toMatch(/^attachment/)
+})
+
+it('streams a long conversation to a slow reader without collecting it', async () => {
+  await using service = await startService()
+  const { conversation, branch } = await service.store.create()
+  const messages = Array.from({ length: 2_000 }, (_, n) => ({
+    role: n % 2 === 0 ? ('user' as const) : ('assistant' as const),
+    content: `${n} ${'x'.repeat(8_000)}`,
+  }))
+  await service.store.append(branch, null, messages)
+  let reads = 0
+  const { listPath } = service.store
+  service.store.listPath = (...given) => {
+    reads++
+    return listPath.apply(service.store, given)
+  }
+  await using slow = await startService({ db: service.db, storeOf: async () => service.store } as never)
+  const response = await slow.fetch(`/conversations/${conversation.id}`)
+  const reader = response.body!.getReader()
+  await reader.read()
+  // 2,000 messages of 8 kB are 40 reads. Buffers of the two ends hold only a part.
+  await expect.poll(() => reads).toBeGreaterThan(0)
+  await new Promise(resolve => setImmediate(resolve))
+  expect(reads).toBeLessThan(36)
+  let rest = ''
+  const decoder = new TextDecoder()
+  for (let read = await reader.read(); !read.done; read = await reader.read())
+    rest += decoder.decode(read.value, { stream: true })
+  expect(rest.endsWith(']}')).toBe(true)
+  expect(reads).toBe(40)
+})

@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest'
+import { readEvents } from '../../src/client/read-events.ts'
+import { textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
+import { startService, type TestService } from './harness.ts'
+
+/** A gate that a test opens. */
+function gate() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { wait: () => promise, open: () => resolve() }
+}
+
+async function newConversation({ store }: TestService): Promise<string> {
+  return (await store.create()).conversation.id
+}
+
+async function ended(service: TestService, id: string, key: string) {
+  return expect
+    .poll(async () => (await service.store.findTurn(id, key))?.status, { timeout: 10_000 })
+    .not.toBe('open')
+}
+
+async function textsIn({ store }: TestService, id: string, branch = 'main'): Promise<readonly string[]> {
+  const { head } = await store.getBranch({ conversationId: id, name: branch })
+  return head === null ? [] : (await pathOf(store, head)).map(textOf)
+}
+
+describe('asking a model', () => {
+  it('returns 202 when the prompt is stored, and the turn continues', async () => {
+    const hold = gate()
+    await using service = await startService({ script: [{ text: 'Fine, thanks.', gate: hold.wait }] })
+    const id = await newConversation(service)
+    const { status, body } = await service.call(`/conversations/${id}/turns`, { body: { content: 'How?' } })
+    expect([status, body]).toEqual([202, { turn: expect.stringMatching(/^http:/), branch: 'main' }])
+    expect(await textsIn(service, id)).toEqual(['How?'])
+    hold.open()
+    await ended(service, id, body.turn)
+    expect(await textsIn(service, id)).toEqual(['How?', 'Fine, thanks.'])
+  })
+  it('streams the events of the turn', async () => {
+    await using service = await startService({ script: ['Fine, thanks.'] })
+    const id = await newConversation(service)
+    const headers = { accept: 'text/event-stream' }
+    const response = await service.fetch(`/conversations/${id}/turns`, { body: { content: 'How?' }, headers })
+    expect(response.headers.get('content-type')).toContain('text/event-stream')
+    expect(response.headers.get('cache-control')).toContain('no-transform')
+    const events = []
+    for await (const { event, data } of readEvents(response.body!))
+      events.push({ event, ...JSON.parse(data) })
+    expect(events[0]).toMatchObject({ event: 'started', type: 'started', conversation: id, branch: 'main' })
+    expect(
+      events
+        .filter(({ type }) => type === 'text')
+        .map(({ text }) => text)
+        .join(''),
+    ).toBe('Fine, thanks.')
+    expect(events.at(-1)).toMatchObject({
+      type: 'ended',
+      status: 'complete',
+      text: 'Fine, thanks.',
+      saved: true,
+    })
+  })
+  it('continues a turn whose connection was closed', async () => {
+    const hold = gate()
+    const script = [
+      { text: 'one two three', gate: (n: number) => (n === 1 ? hold.wait() : Promise.resolve()) },
+    ]
+    await using service = await startService({ script })
+    const id = await newConversation(service)
+    const cut = new AbortController()
+    const headers = { accept: 'text/event-stream', 'idempotency-key': 'k1' }
+    const sent = { body: { content: 'Count' }, headers, signal: cut.signal }
+    const response = await service.fetch(`/conversations/${id}/turns`, sent)
+    await response.body!.getReader().read()
+    cut.abort()
+    hold.open()
+    await ended(service, id, 'http:k1')
+    expect(await textsIn(service, id)).toEqual(['Count', 'one two three'])
+  })
+  it('answers a retry with the same Idempotency-Key from the same turn', async () => {
+    const hold = gate()
+    await using service = await startService({ script: [{ text: 'Once.', gate: hold.wait }] })
+    const id = await newConversation(service)
+    const request = { body: { content: 'How?' }, headers: { 'idempotency-key': 'k1' } }
+    const path = `/conversations/${id}/turns`
+    const [first, second] = await Promise.all([service.call(path, request), service.call(path, request)])
+    expect(second!.body).toEqual(first!.body)
+    hold.open()
+    await ended(service, id, 'http:k1')
+    expect((await service.call(path, request)).status).toBe(202)
+    expect(await textsIn(service, id)).toEqual(['How?', 'Once.'])
+    const other = { ...request, body: { content: 'Something else' } }
+    expect((await service.call(path, other)).body).toMatchObject({ status: 422, code: 'key_reused' })
+  })
+  it('stops a turn and keeps what arrived', async () => {
+    const hold = gate()
+    const script = [
+      { text: 'one two three', gate: (n: number) => (n === 2 ? hold.wait() : Promise.resolve()) },
+    ]
+    await using service = await startService({ script })
+    const id = await newConversation(service)
+    const headers = { accept: 'text/event-stream', 'idempotency-key': 'k1' }
+    const response = await service.fetch(`/conversations/${id}/turns`, {
+      body: { content: 'Count' },
+      headers,
+    })
+    for await (const { data } of readEvents(response.body!)) {
+      if (JSON.parse(data).type === 'text') break
+    }
+    const stopped = await service.call(`/conversations/${id}/turns/${encodeURIComponent('http:k1')}`, {
+      method: 'DELETE',
+    })
+    expect([stopped.status, stopped.body.status]).toEqual([200, 'interrupted'])
+    expect((await textsIn(service, id)).at(-1)).toMatch(/^one/)
+    hold.open()
+  })
+  it('asks on a new branch at a message', async () => {
+    await using service = await startService({ script: ['First.', 'Second.'] })
+    const id = await newConversation(service)
+    const first = await service.call(`/conversations/${id}/turns`, { body: { content: 'A?' } })
+    await ended(service, id, first.body.turn)
+    const { items } = await service.store.listMessages({ conversationId: id, order: 'ascending' })
+    const body = { content: 'B?', at: items[0]!.id }
+    const asked = await service.call(`/conversations/${id}/turns`, { body })
+    expect(asked.body.branch).toBe('main-2')
+    await ended(service, id, asked.body.turn)
+    expect(await textsIn(service, id, 'main-2')).toEqual(['A?', 'B?', 'Second.'])
+    expect(await textsIn(service, id)).toEqual(['A?', 'First.'])
+  })
+  it('reports a model that fails: as an event, and in the turn', async () => {
+    await using service = await startService({ script: [{ fail: 400, message: 'bad request' }] })
+    const id = await newConversation(service)
+    const headers = { accept: 'text/event-stream' }
+    const response = await service.fetch(`/conversations/${id}/turns`, { body: { content: 'How?' }, headers })
+    const events = []
+    for await (const { data } of readEvents(response.body!)) events.push(JSON.parse(data))
+    expect(events.at(-1)).toMatchObject({ type: 'failed', problem: { status: 502, code: 'model_failed' } })
+    expect((await service.store.listTurns(id)).items[0]!.status).toBe('failed')
+  })
+})
+
+describe('limits of turns', () => {
+  it('refuses a second turn on a busy branch with 409, and more than max_turns with 429', async () => {
+    const hold = gate()
+    const script = () => ({ text: 'Done.', gate: hold.wait })
+    await using service = await startService({ script, limits: { maxTurns: 2 } })
+    const ids = await Promise.all([1, 2, 3].map(() => newConversation(service)))
+    const ask = (id: string) => service.call(`/conversations/${id}/turns`, { body: { content: 'Go' } })
+    expect((await ask(ids[0]!)).status).toBe(202)
+    expect((await ask(ids[0]!)).body).toMatchObject({ status: 409, code: 'busy' })
+    expect((await ask(ids[1]!)).status).toBe(202)
+    const refused = await ask(ids[2]!)
+    expect(refused.body).toMatchObject({ status: 429, max_turns: 2 })
+    expect(refused.headers.get('retry-after')).toBe('2')
+    hold.open()
+    for (const id of ids.slice(0, 2)) {
+      const { items } = await service.store.listTurns(id)
+      await ended(service, id, items[0]!.key)
+    }
+    expect((await ask(ids[2]!)).status).toBe(202)
+  })
+  it('finishes running turns when it closes, or stores them as interrupted', async () => {
+    const holds = [gate(), gate()]
+    let n = 0
+    const script = () => ({ text: 'one two', gate: holds[n++ % 2]!.wait })
+    const service = await startService({ script, limits: { closeMs: 300 } })
+    const [finishing, hanging] = [await newConversation(service), await newConversation(service)]
+    for (const id of [finishing, hanging]) {
+      await service.call(`/conversations/${id}/turns`, { body: { content: 'Go' } })
+    }
+    holds[0]!.open()
+    const { store } = service
+    const statuses: (string | undefined)[] = []
+    const close = store.close.bind(store)
+    store.close = async () => {
+      for (const id of [finishing, hanging]) statuses.push((await store.listTurns(id)).items[0]?.status)
+      await close()
+    }
+    const closing = service.close()
+    await closing
+    expect(statuses.sort()).toEqual(['complete', 'interrupted'])
+  })
+  it('does not ask models without an agent', async () => {
+    await using service = await startService({ agentOf: undefined as never })
+    const id = await newConversation(service)
+    expect((await service.call(`/conversations/${id}/turns`, { body: { content: 'Go' } })).status).toBe(503)
+  })
+})

@@ -1,0 +1,128 @@
+import { expect, it } from 'vitest'
+import { startService } from './harness.ts'
+import { stock } from './stocked.ts'
+
+it('creates one conversation for one Idempotency-Key, also in a second process', async () => {
+  await using service = await startService()
+  await using other = await startService({ db: service.db })
+  const body = { title: 'Once', key: 'bot:1' }
+  const headers = { 'idempotency-key': 'create-1' }
+  const first = await service.call('/conversations', { body, headers })
+  const again = await other.call('/conversations', { body, headers, token: service.token })
+  expect([first.status, again.status]).toEqual([201, 200])
+  expect(again.body.id).toBe(first.body.id)
+  expect(await service.store.countConversations()).toBe(1)
+  const taken = await service.call('/conversations', { body })
+  expect(taken.body).toMatchObject({ status: 422, code: 'key_reused', key: 'bot:1' })
+})
+
+it('appends once for one Idempotency-Key, and refuses other messages under it', async () => {
+  await using service = await startService()
+  const { conversation } = await stock(service.store)
+  const path = `/conversations/${conversation}/messages`
+  const request = (content: string) => ({
+    body: { messages: [{ role: 'user', content }] },
+    headers: { 'idempotency-key': 'append-1' },
+  })
+  const first = await service.call(path, request('one'))
+  expect([first.status, first.body.outcome]).toEqual([201, 'appended'])
+  const again = await service.call(path, request('one'))
+  expect(again.body).toEqual({ ...first.body, outcome: 'replayed' })
+  expect((await service.call(path, request('two'))).body).toMatchObject({ status: 422, code: 'key_reused' })
+  const invalid = { ...request('one'), headers: { 'idempotency-key': 'a b' } }
+  expect((await service.call(path, invalid)).body).toMatchObject({ status: 400, field: 'Idempotency-Key' })
+})
+
+it('compares expected_head in the transaction: 409 with the head, or a sibling branch', async () => {
+  await using service = await startService()
+  const { conversation, message } = await stock(service.store)
+  const path = `/conversations/${conversation}/messages`
+  const { head } = await service.store.getBranch({ conversationId: conversation, name: 'main' })
+  const messages = [{ role: 'assistant', content: 'late' }]
+  const refused = await service.call(path, { body: { messages, expected_head: message } })
+  expect(refused.body).toMatchObject({ status: 409, code: 'conflict', branch: 'main', actual_head: head })
+  const body = { messages, expected_head: message, on_conflict: 'fork' }
+  const forked = await service.call(path, { body })
+  expect(forked.body).toMatchObject({ outcome: 'forked', branch: 'main-2' })
+})
+
+it('stores the messages of 30 clients that append at the same time to any head', async () => {
+  await using service = await startService()
+  const { conversation } = await service.store.create()
+  const path = `/conversations/${conversation.id}/messages`
+  const numbers = Array.from({ length: 30 }, (_, n) => n)
+  const answers = await Promise.all(
+    numbers.map(n => service.call(path, { body: { messages: [{ role: 'user', content: `${n}` }] } })),
+  )
+  expect(answers.filter(({ status }) => status !== 201).map(({ text }) => text)).toEqual([])
+  const { body } = await service.call(`${path}?limit=1000`)
+  const texts = body.items.map((one: { blocks: { text: string }[] }) => Number(one.blocks[0]!.text))
+  expect(texts.sort((a: number, b: number) => a - b)).toEqual(numbers)
+})
+
+it('refuses a write whose If-Match is stale with 412', async () => {
+  await using service = await startService()
+  const { conversation } = await stock(service.store)
+  const path = `/conversations/${conversation}`
+  const etag = (await service.call(path)).headers.get('etag')!
+  const patch = (title: string) => ({ method: 'PATCH', body: { title }, headers: { 'if-match': etag } })
+  expect((await service.call(path, patch('A'))).status).toBe(200)
+  const stale = await service.call(path, patch('B'))
+  expect(stale.body).toMatchObject({ status: 412, code: 'precondition_failed' })
+  expect((await service.call(`${path}`, { method: 'DELETE', headers: { 'if-match': etag } })).status).toBe(
+    412,
+  )
+  const fresh = { 'if-match': stale.headers.get('etag')! }
+  expect((await service.call(path, { ...patch('B'), headers: fresh })).status).toBe(200)
+})
+
+it('forks, moves, activates, renames and deletes branches', async () => {
+  await using service = await startService()
+  const { conversation, message } = await stock(service.store)
+  const path = `/conversations/${conversation}/branches`
+  const main = await service.store.getBranch({ conversationId: conversation, name: 'main' })
+  const made = await service.call(path, { body: { at: message } })
+  expect(made.body).toMatchObject({ name: 'main-2', head: message })
+  const keyed = { body: { at: message }, headers: { 'idempotency-key': 'try-1' } }
+  expect([(await service.call(path, keyed)).status, (await service.call(path, keyed)).status]).toEqual([
+    201, 200,
+  ])
+  const taken = await service.call(path, { body: { name: 'try-1', at: message } })
+  expect(taken.body).toMatchObject({ status: 422, code: 'key_reused' })
+  const patch = (name: string, body: object) => service.call(`${path}/${name}`, { method: 'PATCH', body })
+  expect((await patch('main-2', { head: main.head, expected_head: null })).body.status).toBe(409)
+  expect((await patch('main-2', { head: main.head })).body).toMatchObject({
+    status: 400,
+    field: 'expected_head',
+  })
+  const moved = await patch('main-2', {
+    head: main.head,
+    expected_head: message,
+    active: true,
+    name: 'moved',
+  })
+  expect(moved.body).toMatchObject({ name: 'moved', head: main.head })
+  expect((await service.store.getConversation(conversation)).activeBranch).toBe('moved')
+  expect((await service.call(`${path}/moved`, { method: 'DELETE' })).status).toBe(400)
+  expect((await service.call(`${path}/try-1`, { method: 'DELETE' })).status).toBe(200)
+  const { body } = await service.call(path)
+  expect(body.items.map(({ name }: { name: string }) => name)).toEqual(['main', 'moved'])
+})
+
+it('reads a section of a path, and messages by seq', async () => {
+  await using service = await startService()
+  const { conversation, message } = await stock(service.store)
+  const path = `/conversations/${conversation}/messages`
+  const depths = async (query: string) =>
+    (await service.call(`${path}?${query}`)).body.items.map((one: { depth: number }) => one.depth)
+  expect(await depths('limit=2')).toEqual([1, 2])
+  expect(await depths('from=0&limit=1')).toEqual([0])
+  expect(await depths('before=2&limit=1')).toEqual([1])
+  expect(await depths(`at=${message}`)).toEqual([0])
+  const page = (await service.call(`${path}?order=ascending&limit=1&roles=user`)).body
+  expect([page.items[0].seq, typeof page.next]).toEqual([0, 'string'])
+  expect(
+    (await service.call(`${path}?order=ascending&roles=user&after=${page.next}`)).body.items[0].seq,
+  ).toBe(2)
+  expect(await depths('order=ascending&after_seq=1')).toEqual([2])
+})

@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import BetterSqlite3, { type Database } from 'better-sqlite3'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { BranchRef } from '../../../src/core/branch.ts'
+import type { MessageId } from '../../../src/core/ids.ts'
+import type { Store } from '../../../src/core/ports.ts'
+import { pagesPerCheckpoint } from '../../../src/stores/sqlite/checkpoints.ts'
+import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
+import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { migrateFile } from '../../../src/stores/sqlite/migrate.ts'
+import { storeOver } from '../../../src/stores/store/store-over.ts'
+import { systemSource } from '../../../src/system/source.ts'
+import { say } from '../../../src/testing/contract/build.ts'
+
+let folder: string
+let file: string
+let db: Database
+let store: Store
+let branch: BranchRef
+let head: MessageId | null
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'checkpoints-'))
+  file = join(folder, 'conversations.db')
+  db = new BetterSqlite3(file, { timeout: 0 })
+  db.pragma('journal_mode = WAL')
+  db.pragma('synchronous = OFF')
+  // Disables SQLite's own checkpoints.
+  db.pragma('wal_autocheckpoint = 0')
+  await migrateFile(db)
+  // A clock that stands still, so that only checkpoints make the event loop turn.
+  store = storeOver(sqliteEngine(db, { source: systemSource, owned: true, clock: () => 0 }), async () => 1)
+  branch = (await store.create()).branch
+  head = null
+})
+afterEach(async () => {
+  await store.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+/** Appends a message of about 50 pages. Each is different, or its text would be stored once. */
+async function append(): Promise<void> {
+  const text = `${head} ${'x'.repeat(200_000)}`
+  head = (await store.append(branch, head, [say(text)])).head
+}
+
+function pagesInLog(): number {
+  return (db.pragma('wal_checkpoint(NOOP)') as [{ log: number }])[0].log
+}
+
+describe('the write-ahead log', () => {
+  it.each([
+    ['after the appends have returned', turn],
+    ['in a loop that does not let the event loop turn', () => undefined],
+  ])('is copied into the file when it is long, %s', async (_, between) => {
+    let longest = 0
+    for (let i = 0; i < 300; i++) {
+      await append()
+      await between()
+      longest = Math.max(longest, pagesInLog())
+    }
+    // About 15,000 pages were written. The log is looked at after every eighth append.
+    expect(longest).toBeGreaterThan(pagesPerCheckpoint - 500)
+    expect(longest).toBeLessThan(pagesPerCheckpoint + 1_000)
+  })
+
+  it('is short again after a reader that delayed the checkpoint has ended', async () => {
+    for (let i = 0; i < 40; i++) await append()
+    const reader = new BetterSqlite3(file, { readonly: true })
+    reader.exec('BEGIN; SELECT count(*) FROM skein_messages')
+    for (let i = 0; i < 80; i++) await append()
+    expect(pagesInLog()).toBeGreaterThan(pagesPerCheckpoint + 1_000)
+    reader.close()
+    for (let i = 0; i < 10; i++) await append()
+    await turn()
+    await append()
+    expect(pagesInLog()).toBeLessThan(pagesPerCheckpoint)
+  })
+
+  it('stays bounded while three processes write as fast as they can', async () => {
+    const mine = await openSqliteStore(file, { durability: 'normal' })
+    const writers = [0, 1, 2].map(() => spawn(process.execPath, ['--input-type=module', '-e', writing(file)]))
+    const ends = await Promise.all(writers.map(one => once(one, 'exit')))
+    expect(ends.map(([code]) => code)).toEqual([0, 0, 0])
+    // About 190 MB were written. The file of the log never shrinks while the store is open.
+    const { size } = statSync(`${file}-wal`)
+    await mine.close()
+    expect(size).toBeLessThan(100_000_000)
+  }, 60_000)
+})
+
+describe('a loop of awaited writes', () => {
+  it('lets the event loop turn for a checkpoint', async () => {
+    let hasTurned = false
+    const appended = async () => {
+      setImmediate(() => {
+        hasTurned = true
+      })
+      // Fewer than the writes after which it turns anyway.
+      for (let i = 0; i < 62 && !hasTurned; i++) await append()
+      return hasTurned
+    }
+    await turn()
+    expect(await appended()).toBe(true)
+    expect(pagesInLog()).toBeLessThan(pagesPerCheckpoint + 1_000)
+  })
+})
+
+/** A program that appends 300 messages of about 50 pages each. */
+function writing(path: string): string {
+  const from = new URL('../../../src/stores/sqlite/index.ts', import.meta.url)
+  return `
+    import { openSqliteStore } from ${JSON.stringify(from.href)}
+    const store = await openSqliteStore(${JSON.stringify(path)}, { durability: 'normal' })
+    const { branch } = await store.create()
+    let head = null
+    for (let i = 0; i < 300; i++)
+      head = (await store.append(branch, head, [{ role: 'user', content: process.pid + ' ' + i + 'x'.repeat(200_000) }])).head
+    await store.close()
+  `
+}
