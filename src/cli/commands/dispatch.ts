@@ -45,7 +45,7 @@ export const dispatchCommands: readonly Command[] = [
       ['skein dispatch submit --project web "Find out why the login test is flaky"', 'prints its id'],
       ['skein dispatch submit --id GW-12 < task.txt', 'with an id of your own, from a file'],
     ],
-    load: async () => (await import('../dispatch/submit.ts')).submitCommand,
+    load: async () => (await import('../dispatch/change.ts')).submitCommand,
   },
   {
     name: 'dispatch work',
@@ -92,7 +92,7 @@ export const dispatchCommands: readonly Command[] = [
       ['skein dispatch run T-1', 'do what is queued'],
       ['skein dispatch run T-1 "Continue the investigation"', 'in the same conversation, with all it knows'],
     ],
-    load: async () => (await import('../dispatch/run.ts')).dispatchRunCommand,
+    load: async () => (await import('../dispatch/work.ts')).dispatchRunCommand,
   },
   {
     name: 'dispatch retry',

@@ -10,7 +10,7 @@ import type * as stored from '../../core/record.ts'
 import * as f from './fields.ts'
 import { each, type FieldCheck, type FieldTable, orNull, pickFields, required } from './fields.ts'
 import * as input from './input.ts'
-import { checkTaskRecord, taskRecordFields } from './task-record.ts'
+import { checkTaskRecord, taskRecordFields } from './task.ts'
 
 type Prompt = NonNullable<stored.ConversationRecord['prompt']>
 type Erased = NonNullable<stored.MessageRecord['erased']>
