@@ -1,11 +1,11 @@
 import { BusyError } from '../core/errors.ts'
 import type { Dispatch } from '../core/task.ts'
+import { watchClaims } from './claims.ts'
 import type { DispatchEvent } from './dispatch-event.ts'
 import type { DispatchResult } from './dispatch-result.ts'
 import { type DispatchSource, systemDispatchSource, wait } from './dispatch-source.ts'
 import { type DispatcherOptions, dispatcherState } from './dispatcher-options.ts'
 import { type RunOptions, runClaimed } from './run-claimed.ts'
-import { watchClaims } from './watch-claims.ts'
 
 /** How `run` orders and runs a dispatch. */
 export interface DispatchRunOptions {

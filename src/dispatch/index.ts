@@ -6,7 +6,7 @@
 
 // Start with `worker.ts` (claims, and gives to `run-claimed.ts`), then `run-claimed.ts`, which runs one
 // dispatch as one turn and ends it in every case.
-// - `keep-claim.ts` renews the claim; `watch-claims.ts` ends the claims of dead workers
+// - `claims.ts` renews the claim of a worker, and ends the claims of dead ones
 // - `task-conversation.ts` finds or creates the conversation; `dispatch-result.ts` is what a dispatch returns
 // - `dispatcher.ts` orders and runs one dispatch, for other queues and for the command
 // May import core, system, context, recorder and agent. It receives a store and opens none.

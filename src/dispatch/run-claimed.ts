@@ -5,11 +5,11 @@ import { ExpiredError, NotFoundError } from '../core/errors.ts'
 import type { BranchInConversation } from '../core/ports.ts'
 import { type ClaimedDispatch, type Dispatch, type DispatchEnd, wordsOfDispatch } from '../core/task.ts'
 import { addUsage, type Usage } from '../core/turn.ts'
+import { keepClaim, persist } from './claims.ts'
 import type { DispatchEvent } from './dispatch-event.ts'
 import type { DispatchResult } from './dispatch-result.ts'
 import { wait } from './dispatch-source.ts'
 import type { DispatchAgent, DispatcherState } from './dispatcher-options.ts'
-import { keepClaim, persist } from './keep-claim.ts'
 import { taskConversation } from './task-conversation.ts'
 
 /** Why a run was aborted. */

@@ -1,11 +1,11 @@
 import { BusyError } from '../core/errors.ts'
 import type { Maintainer } from '../core/ports.ts'
 import type { ClaimFilter } from '../core/task.ts'
+import { watchClaims } from './claims.ts'
 import type { DispatchEvent } from './dispatch-event.ts'
 import { type DispatchSource, systemDispatchSource, wait } from './dispatch-source.ts'
 import { type DispatcherOptions, dispatcherState } from './dispatcher-options.ts'
 import { runClaimed } from './run-claimed.ts'
-import { watchClaims } from './watch-claims.ts'
 
 /** What a worker is made of, in addition to a dispatcher. */
 export interface WorkerOptions extends DispatcherOptions, ClaimFilter {

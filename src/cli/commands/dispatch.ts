@@ -45,7 +45,7 @@ export const dispatchCommands: readonly Command[] = [
       ['skein dispatch submit --project web "Find out why the login test is flaky"', 'prints its id'],
       ['skein dispatch submit --id GW-12 < task.txt', 'with an id of your own, from a file'],
     ],
-    load: async () => (await import('../dispatch/change.ts')).submitCommand,
+    load: async () => (await import('../dispatch/task-commands.ts')).submitCommand,
   },
   {
     name: 'dispatch work',
@@ -76,7 +76,7 @@ export const dispatchCommands: readonly Command[] = [
       ['skein dispatch show T-1', 'the task and its dispatches'],
       ['skein show task:T-1', 'its conversation'],
     ],
-    load: async () => (await import('../dispatch/show.ts')).dispatchShowCommand,
+    load: async () => (await import('../dispatch/task-commands.ts')).dispatchShowCommand,
   },
   {
     name: 'dispatch run',
@@ -104,7 +104,7 @@ export const dispatchCommands: readonly Command[] = [
       ['skein dispatch retry T-1', 'from where it stopped'],
       ['skein dispatch ls --status failed', 'shows what can be retried'],
     ],
-    load: async () => (await import('../dispatch/change.ts')).retryCommand,
+    load: async () => (await import('../dispatch/task-commands.ts')).retryCommand,
   },
   {
     name: 'dispatch cancel',
@@ -116,7 +116,7 @@ export const dispatchCommands: readonly Command[] = [
       ['skein dispatch cancel T-1', 'a running worker stops within seconds'],
       ['skein dispatch retry T-1', 'changes your mind'],
     ],
-    load: async () => (await import('../dispatch/change.ts')).cancelCommand,
+    load: async () => (await import('../dispatch/task-commands.ts')).cancelCommand,
   },
   {
     name: 'dispatch rm',
@@ -132,6 +132,6 @@ export const dispatchCommands: readonly Command[] = [
       ['skein dispatch rm T-1', 'skein restore brings the conversation back, not the task'],
       ['skein dispatch rm --project web', 'asks first'],
     ],
-    load: async () => (await import('../dispatch/change.ts')).dispatchRemoveCommand,
+    load: async () => (await import('../dispatch/task-commands.ts')).dispatchRemoveCommand,
   },
 ]

@@ -1,20 +1,36 @@
 import { hostname } from 'node:os'
+import { errorText } from '../../core/error-text.ts'
+import type { Task } from '../../core/task.ts'
 import type { DispatchEvent } from '../../dispatch/dispatch-event.ts'
 import type { DispatchResult } from '../../dispatch/dispatch-result.ts'
 import { createDispatcher } from '../../dispatch/dispatcher.ts'
-import { createWorker, type DispatchWorker } from '../../dispatch/worker.ts'
-import { type CommandHandler, hasOption, textOption, textOptions } from '../command-line/command.ts'
+import type { DispatcherOptions } from '../../dispatch/dispatcher-options.ts'
+import { submitTaskTool } from '../../dispatch/submit-task-tool.ts'
+import { createWorker, type DispatchWorker, type WorkerOptions } from '../../dispatch/worker.ts'
+import {
+  type Args,
+  type CommandHandler,
+  hasOption,
+  textOption,
+  textOptions,
+} from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { demoNote } from '../model/choose-model.ts'
+import { configuredTools } from '../model/configured-tools.ts'
+import { callOptions } from '../model/model-settings.ts'
+import { agentSettings, openModelSetup } from '../model/model-setup.ts'
+import { cut } from '../output/cut.ts'
 import { plural } from '../output/number.ts'
-import { printJson, printNote } from '../output/print.ts'
+import type { Output } from '../output/output.ts'
+import { noteLine, printJson, printNote } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
+import { formatDuration } from '../output/time.ts'
 import { skeinCommand } from '../store/skein-command.ts'
-import { configuredDispatch } from './configured-dispatch.ts'
-import { eventLine } from './event-line.ts'
-import { taskName } from './show.ts'
+import { durationOf } from './ls.ts'
+import { taskName } from './task-commands.ts'
 
 /** `skein dispatch work`: runs queued dispatches until Ctrl+C, or until the queue is empty. With `--json`,
  *  prints one line for each result. */
@@ -139,4 +155,86 @@ function printResult(result: DispatchResult | null, task: string, context: Comma
       printNote(context, `task ${task} ${out.style.symbols.dot} ${shortenId(result.conversation_id)}`)
   }
   return result.success ? exitCode.ok : exitCode.failure
+}
+
+/** One line about an event of a worker, or null if it is not shown. */
+function eventLine(event: DispatchEvent, output: Output): string | null {
+  const text = textOf(event)
+  if (text === null) return null
+  const line = output.style.safe(text).replace(/\s+/g, ' ')
+  return output.isTerminal ? cut(line, output.width, output.style.symbols.dots) : line
+}
+
+function textOf(event: DispatchEvent): string | null {
+  switch (event.type) {
+    case 'started': {
+      const { task, dispatch } = event
+      return `${task.id} #${dispatch.n} started by ${dispatch.worker}: ${dispatch.words ?? task.description}`
+    }
+    case 'ended': {
+      const { dispatch, result, ranMs } = event
+      const said = result.error ?? result.response
+      return `${dispatch.task} #${dispatch.n} ${dispatch.status} in ${formatDuration(ranMs)}: ${said}`
+    }
+    case 'released':
+      return `${event.task.id} #${event.n} given back`
+    case 'lost':
+      return `${event.task.id} #${event.n} was taken by another worker`
+    case 'reclaimed': {
+      const { task, n, status } = event.dispatch
+      return `${task} #${n} ${status} again: its worker died`
+    }
+    case 'swept': {
+      const { trashed } = event.receipt
+      return trashed.length === 0
+        ? null
+        : `${plural(trashed.length, 'expired conversation')} moved to the trash`
+    }
+    case 'trouble':
+      return `could not ${event.what}: ${errorText(event.error)}`
+    case 'agent':
+      return event.event.type === 'tool_started' ? `${event.task.id} runs ${event.event.name}` : null
+    default:
+      return event satisfies never
+  }
+}
+
+/** The options of a dispatcher by the flags and the configuration, and a function that stops the tools. */
+interface ConfiguredDispatch {
+  readonly options: DispatcherOptions
+  /** How a worker cleans up. */
+  readonly cleanUp: NonNullable<WorkerOptions['cleanUp']>
+  close(): Promise<void>
+}
+
+/** Opens the model before the store is used: a missing key must not fail every task. */
+async function configuredDispatch(args: Args, context: CommandContext): Promise<ConfiguredDispatch> {
+  const { model, config, choice } = await openModelSetup(args, context)
+  if (choice.from === 'nothing' && !context.quiet && !context.json)
+    context.err.line(noteLine(demoNote, context.err))
+  const store = await context.store()
+  const opened = await configuredTools(config, context)
+  const tools = await opened.on(store, model)
+  const system = textOption(args, 'system')
+  const timeout = textOption(args, 'timeout')
+  const { sessionExpirationMs, expirationFrom } = config.conversation
+  const agentFor = (task: Task) => ({
+    id: 'skein',
+    model,
+    ...agentSettings(config, model.id, callOptions(args)),
+    ...(system === undefined ? {} : { system }),
+    tools: { ...tools, submit_task: submitTaskTool({ tasks: store, parent: task }) },
+  })
+  return {
+    options: {
+      store,
+      tasks: store,
+      agentFor,
+      expiry: { afterMs: sessionExpirationMs, from: expirationFrom },
+      storesConversations: project => project === null || (config.projects[project]?.conversations ?? true),
+      ...(timeout === undefined ? {} : { timeoutMs: durationOf('timeout', timeout) }),
+    },
+    cleanUp: { store, everyMs: config.conversation.cleanupIntervalMs },
+    close: () => opened.close(),
+  }
 }

@@ -8,7 +8,7 @@ import type { DispatchRow, QueueRow } from '../engine/task-rows.ts'
 import type { PostgresEngine } from './engine.ts'
 import { isLostRace, translate } from './errors.ts'
 import { bind, type PreparedStatement, prepare } from './prepared.ts'
-import { quickClaimInSql, quickClaimSql, quickFinishSql } from './queries/claim.ts'
+import { quickClaimInSql, quickClaimSql, quickFinishSql } from './queries/tasks.ts'
 
 const claimAny = prepare(quickClaimSql, 'quickClaim')
 const claimIn = prepare(quickClaimInSql, 'quickClaimIn')

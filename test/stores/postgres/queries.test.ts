@@ -10,8 +10,8 @@ import {
   continueTurnSql,
   openTurnSql,
 } from '../../../src/stores/postgres/queries/append.ts'
-import { quickClaimInSql, quickClaimSql, quickFinishSql } from '../../../src/stores/postgres/queries/claim.ts'
 import { queries } from '../../../src/stores/postgres/queries/index.ts'
+import { quickClaimInSql, quickClaimSql, quickFinishSql } from '../../../src/stores/postgres/queries/tasks.ts'
 import { samples } from '../samples.ts'
 import { freshDatabase, openPool } from './database.ts'
 
