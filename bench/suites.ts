@@ -7,6 +7,7 @@ import { callersSuite } from './rows/callers.ts'
 import { cliSuite } from './rows/cli.ts'
 import { contextSuite } from './rows/context.ts'
 import { copySuite } from './rows/copy.ts'
+import { dispatchSuite } from './rows/dispatch.ts'
 import { fitSuite } from './rows/fit.ts'
 import { forkSuite } from './rows/fork.ts'
 import { growthSuite } from './rows/growth.ts'
@@ -37,6 +38,7 @@ export const suites: readonly Suite[] = [
   writersSuite,
   postgresSuite,
   callersSuite,
+  dispatchSuite,
   copySuite,
   httpSuite,
   peersSuite,

@@ -53,7 +53,7 @@ export {
   StorageFullError,
   UnavailableError,
 } from './core/errors.ts'
-export type { ConversationId, MessageId } from './core/ids.ts'
+export type { ConversationId, MessageId, NotFoundKind } from './core/ids.ts'
 export { conversationId, messageId } from './core/ids.ts'
 export type { Json, JsonObject } from './core/json.ts'
 export type {

@@ -10,8 +10,12 @@ const width = 80
 
 /** `skein --help`: an overview of all commands. */
 export function helpOverview(): string {
+  const seen = new Set<string>()
   const listed = groups.flatMap(group => {
-    const names = commands.filter(command => command.group === group).map(({ name }) => name)
+    // A noun with several verbs is listed once; its help has the verbs.
+    const words = commands.filter(command => command.group === group).map(({ name }) => nounOf(name))
+    const names = [...new Set(words)].filter(name => !seen.has(name))
+    for (const name of names) seen.add(name)
     return names.length === 0 ? [] : hanging(`${group.padEnd(8)}`, names.join('  '))
   })
   const options = { ...prompt.options, ...commonOptions, version: { short: 'V', help: 'which one this is' } }
@@ -40,10 +44,25 @@ export function commandHelp(command: Command): string {
     '',
     `Usage: ${usageLine(command)}`,
     ...(also === '' ? [] : hanging('Also:  ', also)),
+    ...otherVerbs(command.name),
     '',
     ...optionLines(optionsOf(command)),
     '',
   ].join('\n')
+}
+
+/** The first word of a name: `dispatch` of `dispatch run`. */
+function nounOf(name: string): string {
+  return name.split(' ', 1)[0]!
+}
+
+/** The other commands of the same noun: `skein dispatch submit|work|show`. */
+function otherVerbs(name: string): readonly string[] {
+  const noun = nounOf(name)
+  if (noun === name) return []
+  const others = commands.map(one => one.name).filter(one => one !== name && one.startsWith(`${noun} `))
+  const verbs = others.map(one => one.slice(noun.length + 1))
+  return hanging('More:  ', `skein ${noun} ${verbs.join('|')}`)
 }
 
 /** Other names, grouped by noun: `skein conversation print|show|view`. */

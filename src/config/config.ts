@@ -13,6 +13,8 @@ export type ValueSource =
 /** The section `conversation`. Null means off. */
 export interface ConversationSettings {
   readonly sessionExpirationMs: number
+  /** Whether a task's conversation expires that long after its last activity, or after its creation. */
+  readonly expirationFrom: 'activity' | 'creation'
   readonly cleanupIntervalMs: number
   readonly tokenStrategy: 'sliding_window' | 'summarization'
   /** Most tokens of a context, for any size of window. */
@@ -91,6 +93,7 @@ export interface Config {
 
 export const conversationDefaults: ConversationSettings = {
   sessionExpirationMs: 24 * 3_600_000,
+  expirationFrom: 'activity',
   cleanupIntervalMs: 3_600_000,
   tokenStrategy: 'sliding_window',
   maxTokens: null,

@@ -22,13 +22,22 @@ export const conversationSettings: readonly ConversationSetting[] = [
     ),
   },
   {
+    field: 'expirationFrom',
+    name: 'expiration_from',
+    ...valueSetting(
+      oneOf('activity', 'creation'),
+      'activity',
+      'Whether that time counts from the last activity of the conversation, or from its creation.',
+    ),
+  },
+  {
     field: 'cleanupIntervalMs',
     name: 'cleanup_interval',
     ...valueSetting(
       duration,
       '1h',
-      'How often `skein serve` sweeps: moves expired conversations of tasks to the trash, and deletes what has ' +
-        'been there for 7 days. The other commands sweep only with `skein gc`.',
+      'How often `skein serve` and `skein dispatch work` sweep: they move expired conversations of tasks to the trash, and delete what ' +
+        'has been there for 7 days. The other commands sweep only with `skein gc`.',
     ),
   },
   {
@@ -103,6 +112,7 @@ export const conversationSection: SectionDeclaration = {
   settings: Object.fromEntries(conversationSettings.map(one => [one.name, one])),
   example: `conversation:
   session_expiration: 24h
+  expiration_from: activity
   cleanup_interval: 1h
   token_strategy: summarization
   max_tokens: 100_000

@@ -1,4 +1,4 @@
-import type { ConversationId, MessageId } from './ids.ts'
+import type { ConversationId, MessageId, NotFoundKind } from './ids.ts'
 import type { ModelErrorKind } from './model-error-kind.ts'
 
 /** The codes of all errors. Programs read `code` and the fields; `message` is for people. */
@@ -60,7 +60,7 @@ export class NotFoundError extends SkeinError {
   /** Always `not_found`. */
   readonly code = 'not_found'
   /** What was looked for. */
-  readonly kind: 'conversation' | 'message' | 'branch' | 'turn' | 'blob' | 'summary' | 'key' | 'id' | 'token'
+  readonly kind: NotFoundKind
   /** The id, name or key that was given. */
   readonly id: string
   /** True if the conversation is in the trash and can be restored. */

@@ -17,6 +17,8 @@ export type EventType =
   | 'channel_delete'
   | 'degraded'
   | 'recovered'
+  | 'dispatch_started'
+  | 'dispatch_ended'
 
 /** All types. A new one does not compile without an entry. */
 const known: Readonly<Record<EventType, true>> = {
@@ -31,6 +33,8 @@ const known: Readonly<Record<EventType, true>> = {
   channel_delete: true,
   degraded: true,
   recovered: true,
+  dispatch_started: true,
+  dispatch_ended: true,
 }
 
 export const eventTypes = Object.keys(known) as readonly EventType[]

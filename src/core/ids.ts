@@ -25,3 +25,17 @@ export function messageId(text: string, field = 'message id'): MessageId {
   }
   return text as MessageId
 }
+
+/** What an id, a name or a key can be looked up for. */
+export type NotFoundKind =
+  | 'conversation'
+  | 'message'
+  | 'branch'
+  | 'turn'
+  | 'blob'
+  | 'summary'
+  | 'key'
+  | 'id'
+  | 'token'
+  | 'task'
+  | 'dispatch'

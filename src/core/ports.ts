@@ -44,6 +44,7 @@ import type {
 import type { Stretch } from './runs.ts'
 import type { Summary } from './summary.ts'
 import type { Tail, TailBudget } from './tail.ts'
+import type { TaskKeeper } from './task.ts'
 import type { DraftPiece, Turn, TurnStep } from './turn.ts'
 import type { TurnWriter } from './turn-writer.ts'
 
@@ -371,6 +372,7 @@ export interface Store
     Maintainer,
     Verifier,
     Meter,
+    TaskKeeper,
     TokenKeeper,
     OverviewReader,
     PathSectionReader,

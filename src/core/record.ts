@@ -10,6 +10,7 @@ import type { EventType } from './event.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type { JsonObject } from './json.ts'
 import type { Role } from './message.ts'
+import type { TaskRecord } from './task-record.ts'
 import type { TurnStatus, Usage } from './turn.ts'
 
 /** A part of a conversation as it leaves one store and enters another. The native format writes each record
@@ -27,6 +28,7 @@ export type StoreRecord =
   | EventRecord
   | BranchRecord
   | AgentLinkRecord
+  | TaskRecord
 
 /** The `kind` of a record: the type of data that it holds. */
 export type RecordKind = StoreRecord['kind']
@@ -315,4 +317,6 @@ export interface RecordMover {
    *  no effect. A record that cannot be written is refused with a reason, and so are the records that refer
    *  to it; the others are written. */
   writeRecords(records: readonly StoreRecord[]): Promise<RecordOutcomes>
+  /** Returns all tasks with their dispatches, by id. They belong to no conversation. */
+  readTaskRecords(): AsyncIterable<TaskRecord>
 }

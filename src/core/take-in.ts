@@ -186,6 +186,8 @@ function sizeOf(record: StoreRecord): number {
       return 200 + JSON.stringify(record.data ?? null).length
     case 'conversation':
       return 1_000 + JSON.stringify([record.prompt, record.metadata]).length
+    case 'task':
+      return 1_000 + JSON.stringify(record).length
     default:
       return 1_000
   }

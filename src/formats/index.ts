@@ -24,6 +24,7 @@ export type {
   UnreadableRecord,
 } from '../core/record.ts'
 export { type RecordTally, type SourcedRecord, type TakeInOptions, takeIn } from '../core/take-in.ts'
+export type { DispatchRecord, TaskRecord } from '../core/task-record.ts'
 export type { NativeProblem } from './native/decode.ts'
 export {
   type DecodeNativeOptions,

@@ -164,10 +164,12 @@ async function continueReplayed(
     return { ...(await positionIn(request, turn)), reopened: false }
   const ended =
     turn.status === 'open' ? await takeOver(store, conversationId, turn.branch, source) : [{ turn }]
-  const replayed = ended.find(({ turn }) => turn.key === key)?.turn.status
-  if (replayed === undefined || replayed === 'open')
+  // As it ended: a draft has become its last message.
+  const before = ended.find(({ turn }) => turn.key === key)?.turn
+  if (before === undefined || before.status === 'open')
     throw new BusyError(`turn ${JSON.stringify(key)}`, turn.holder, turn.leaseUntil)
-  const taken = replayed === 'complete' ? null : await reopenIfLast(request, turn)
+  const replayed = before.status
+  const taken = replayed === 'complete' ? null : await reopenIfLast(request, before)
   if (taken) return { ...taken, replayed }
   const branch = { conversationId, name: turn.branch }
   const { head } = await store.getBranch(branch)

@@ -15,7 +15,8 @@ describe('the help', () => {
   it('lists every command once, with the exit codes and the version', () => {
     const groups = helpOverview().split('\n\n')[2]!
     const listed = groups.replace(/^(Talk|Look|Keep|Set up)/gm, '').split(/\s+/)
-    expect(listed.filter(Boolean).sort()).toEqual(commands.map(({ name }) => name).sort())
+    const words = new Set(commands.map(({ name }) => name.split(' ', 1)[0]!))
+    expect(listed.filter(Boolean).sort()).toEqual([...words].sort())
     expect(helpOverview()).toContain(
       'Exit: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 130 interrupted\n',
     )

@@ -34,6 +34,7 @@ test('uses the documented defaults without a file and without variables', async 
     options: {},
     conversation: {
       sessionExpirationMs: 86_400_000,
+      expirationFrom: 'activity',
       cleanupIntervalMs: 3_600_000,
       tokenStrategy: 'sliding_window',
       maxTokens: null,
@@ -139,7 +140,7 @@ test('reports all problems at once, with file, line, value and default', async (
     './skein.yaml:4 keep_recent_messages: -1 is not a whole number above 0 (default 10)',
     './skein.yaml:5 token_strategy: "forget" is none of sliding_window, summarization (default sliding_window)',
     './skein.yaml:6 session_expiration: 24 is not a duration, such as 24h, 30d or 90m (default 24h)',
-    './skein.yaml:7 max_token: unknown setting. Known here: session_expiration, cleanup_interval, token_strategy, max_tokens, keep_recent_messages, max_messages, max_age, load_limit, tool_results',
+    './skein.yaml:7 max_token: unknown setting. Known here: session_expiration, expiration_from, cleanup_interval, token_strategy, max_tokens, keep_recent_messages, max_messages, max_age, load_limit, tool_results',
     './skein.yaml:8 conversations: "maybe" is neither on nor off (default on)',
     './skein.yaml:9 mcp.z: is not a mapping of names to values',
     './skein.yaml:9 mcp.x: needs command',

@@ -207,13 +207,13 @@ describe('a file of another version', () => {
     expect(notes).toContain('records of kind "dream" are not known: passed over')
     expect(notes).toContain('the field "mood" of a message is not known: passed over')
     // In our own version this would be a fault.
-    const same = await take(future().replace('"1.9"', '"1.0"'))
+    const same = await take(future().replace('"1.9"', '"1.1"'))
     expect(same.bad.map(({ reason }) => reason)).toEqual(['there is no kind "dream"'])
   })
 
   it('is refused with advice if its major version is newer', async () => {
     await using store = await openEmpty()
-    await expect(takeFile(store, file.replace('"1.0"', '"2.0"'))).rejects.toThrow(
+    await expect(takeFile(store, file.replace('"1.1"', '"2.0"'))).rejects.toThrow(
       'the file has format 2.0, this program reads 1: use a newer skein',
     )
     expect(await store.countConversations()).toBe(0)

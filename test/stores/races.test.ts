@@ -95,6 +95,9 @@ async function expectGapFree(
   expect(tokens).toBe(messages.reduce((sum, message) => sum + message.tokens, 0))
 }
 
+const queueRace = 'claim dispatches, and each has one worker'
+const racer = (pid: number) => ({ host: 'races', boot: 'boot', pid, startedAt: 1 })
+
 const races: Record<string, Race> = {
   'find or create one conversation for a key': async ({ stores, all }, round) => {
     const key = `fresh ${round}`
@@ -191,6 +194,28 @@ const races: Record<string, Race> = {
     await expectGapFree(stores[0], place, 2 * processes)
   },
 
+  [queueRace]: async ({ stores, all }, round) => {
+    const ids = Array.from({ length: processes }, (_, i) => `${round} ${i}`)
+    for (const id of ids) await stores[0].submitTask({ id, project: 'race', description: 'd' })
+    const outcomes = await all((store, i) => store.claimDispatch({ holder: racer(i), worker: `w${i}` }))
+    const claimed = outcomes.flatMap(({ value }) => (value ? [value.claim] : []))
+    expect(outcomes.map(({ code }) => code)).toEqual(Array(processes).fill(undefined))
+    expect(new Set(claimed.map(({ task }) => task)).size).toBe(claimed.length)
+    // A worker may find nothing while another one holds the lock of the last row that it looked at.
+    for (const claim of claimed) await stores[0].finishDispatch(claim, { status: 'done' })
+    await stores[0].deleteProject('race')
+  },
+
+  'claim one dispatch, and exactly one wins': async ({ stores, all }, round) => {
+    const { id } = await stores[0].submitTask({ id: `one ${round}`, description: 'd' })
+    const outcomes = await all((store, i) =>
+      store.claimThisDispatch(id, 1, { holder: racer(i), worker: `w${i}` }),
+    )
+    expect(tally(outcomes, claimed => (claimed ? 'claimed' : 'ended'))).toEqual({ claimed: 1, busy: others })
+    await stores[0].cancelTask(id)
+    await stores[0].releaseDispatch(outcomes.find(({ value }) => value)!.value!.claim)
+  },
+
   'add events that are numbered without a gap': async ({ stores, all }) => {
     const { conversation } = await stores[0].create()
     const event = { type: 'degraded' } as const
@@ -261,6 +286,8 @@ describe.each(drivers)('eight processes on $name', ({ target, control, bites }) 
       const seen = []
       for (const name of bites) if (await failsIn(unlocked, races[name]!, attempt)) seen.push(name)
       expect(seen).not.toEqual([])
+      // Settled 3 holds for the queue of tasks by itself.
+      expect(await failsIn(unlocked, races[queueRace]!, attempt)).toBe(true)
     }
   })
 })

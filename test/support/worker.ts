@@ -82,5 +82,5 @@ async function openUnlocked(target: string): Promise<Store> {
 }
 
 function withoutLocks(text: string): string {
-  return text.replace(/FOR NO KEY UPDATE[^)]*/, '').replace('pg_advisory_xact_lock', 'abs')
+  return text.replace(/FOR (NO KEY )?UPDATE[^)]*/, '').replace('pg_advisory_xact_lock', 'abs')
 }

@@ -12,6 +12,7 @@ const amounts = z.strictObject({
   event: countSchema,
   branch: countSchema,
   agent_link: countSchema,
+  task: countSchema,
 })
 
 /** What an import has done, by kind of record. */

@@ -1,6 +1,7 @@
 import type { Command } from '../command-line/command.ts'
 import { acpCommands } from './acp.ts'
 import { askCommands, prompt } from './ask.ts'
+import { dispatchCommands } from './dispatch.ts'
 import { manageCommands } from './manage.ts'
 import { readCommands } from './read.ts'
 import { repairCommands } from './repair.ts'
@@ -17,6 +18,7 @@ export const commands: readonly Command[] = [
   ...readCommands,
   exportDeclaration,
   ...manageCommands,
+  ...dispatchCommands,
   ...repairCommands,
   ...transferCommands,
   ...serveCommands,

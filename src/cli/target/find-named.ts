@@ -63,6 +63,8 @@ async function lookUp(
   if (word.trim() === '') return null
   const byId = await resolveId(word, store)
   if (byId) return byId
+  const ofTask = await byTask(word, store)
+  if (ofTask) return { ...ofTask, message: null }
   const named =
     (await byOwnKey(word, store, context)) ??
     (branches ? await byBranch(word, store, context) : null) ??
@@ -78,6 +80,30 @@ async function resolveId(word: string, store: Pick<NameStore, 'resolve'>): Promi
     if (!isUnknown) throw error
     return null
   }
+}
+
+/** The newest conversation of `task:T-1`, or of `task:web/T-1` if several projects have that task. Throws
+ *  AmbiguousIdError. */
+async function byTask(
+  word: string,
+  store: Pick<NameStore, 'listConversations'>,
+): Promise<BranchInConversation | null> {
+  if (!word.startsWith('task:')) return null
+  const name = word.slice('task:'.length)
+  const slash = name.indexOf('/')
+  const inProject = { project: name.slice(0, slash), task: name.slice(slash + 1) }
+  const filters = slash > 0 && slash < name.length - 1 ? [{ task: name }, inProject] : [{ task: name }]
+  for (const filter of name === '' ? [] : filters) {
+    const { items } = await store.listConversations({ ...filter, limit: 100 })
+    const newest = [...Map.groupBy(items, ({ project }) => project).values()].map(([one]) => one!)
+    if (newest.length > 1)
+      throw new AmbiguousIdError(
+        word,
+        newest.slice(0, 10).map(({ id }) => ({ kind: 'conversation', id })),
+      )
+    if (newest[0]) return withoutBranch(newest[0])
+  }
+  return null
 }
 
 /** A key as the user types it. In the user's store, the folder of the project is appended. */

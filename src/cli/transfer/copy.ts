@@ -77,6 +77,11 @@ async function copyAll(
       }
       done++
     }
+    if (only.length > 0) return
+    for await (const record of source.readTaskRecords()) {
+      signal.throwIfAborted()
+      yield { record, file: '', line: 0 }
+    }
   }
 }
 

@@ -43,7 +43,7 @@ export async function exportNative(
   const write = made
     ? chunked(async text => made.write(text))
     : chunked(async text => toStdout(context, text))
-  const written = await writeAll(context, store, ids, write, stop?.signal)
+  const written = await writeAll(context, store, { ids, tasks: all }, write, stop?.signal)
   made?.finish()
   if (context.json) context.out.line(JSON.stringify(jsonOf(written, file, made?.bytes ?? 0)))
   else if (made && file !== null && !context.quiet) receipt(context, file, written, made.bytes)
@@ -66,7 +66,7 @@ interface WrittenFile {
 async function writeAll(
   context: CommandContext,
   store: RecordMover,
-  ids: readonly ConversationId[],
+  { ids, tasks }: { readonly ids: readonly ConversationId[]; readonly tasks: boolean },
   write: Chunks,
   signal: AbortSignal | undefined,
 ): Promise<WrittenFile> {
@@ -84,6 +84,13 @@ async function writeAll(
         for (const line of encoder.record(record)) await write.line(line)
       }
       progress.show(done + 1, ids.length)
+    }
+    if (tasks) {
+      for await (const record of store.readTaskRecords()) {
+        signal?.throwIfAborted()
+        amounts.task = (amounts.task ?? 0) + 1
+        for (const line of encoder.record(record)) await write.line(line)
+      }
     }
     await write.line(encoder.end())
     await write.flush()

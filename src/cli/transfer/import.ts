@@ -126,6 +126,7 @@ export function recordName(record: StoreRecord): string {
     case 'conversation':
     case 'message':
     case 'tombstone':
+    case 'task':
       return `${record.kind} ${String(record.id).slice(0, 40)}`
     case 'blob':
       return `blob ${String(record.hash).slice(0, 64)}`

@@ -12,6 +12,7 @@ export function countsText(amounts: TransferCounts): string {
     ['conversation', plural(amounts.conversation ?? 0, 'conversation')],
     ['message', plural(amounts.message ?? 0, 'message')],
     ['branch', plural(amounts.branch ?? 0, 'branch', 'branches')],
+    ['task', plural(amounts.task ?? 0, 'task')],
   ] as const
   const there = parts.filter(([kind]) => amounts[kind])
   if (there.length > 0) return there.map(([, text]) => text).join(', ')
@@ -30,6 +31,7 @@ const kinds: readonly RecordKind[] = [
   'event',
   'branch',
   'agent_link',
+  'task',
 ]
 
 /** For programs: every kind, including zero counts. */

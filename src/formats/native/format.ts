@@ -8,7 +8,7 @@ import type { RecordKind } from '../../core/record.ts'
  *  every minor version of its major version and ignores additions of newer ones. Specified in
  *  `docs/native-format.md`. */
 export const nativeFormat = 'skein'
-export const nativeVersion = { major: 1, minor: 0 } as const
+export const nativeVersion = { major: 1, minor: 1 } as const
 
 /** The longest accepted line, in bytes. */
 export const longestLine = 268_435_456
@@ -26,7 +26,7 @@ export type RecordCounts = Partial<Readonly<Record<RecordKind, number>>>
 export interface HeaderLine {
   readonly kind: 'header'
   readonly format: typeof nativeFormat
-  /** `1.0` */
+  /** `1.1` */
   readonly version: string
   /** Milliseconds since 1970. */
   readonly writtenAt: number
@@ -91,5 +91,19 @@ export const fieldsOf: Readonly<Record<RecordKind, ReadonlySet<string>>> = {
   ]),
   agent_link: new Set([
     ...['kind', 'conversationId', 'branch', 'agent', 'directory', 'foreignId', 'seen', 'updatedAt'],
+  ]),
+  task: new Set([
+    ...[
+      'kind',
+      'id',
+      'project',
+      'description',
+      'context',
+      'parent',
+      'metadata',
+      'conversationId',
+      'dispatches',
+    ],
+    ...['createdAt', 'updatedAt'],
   ]),
 }

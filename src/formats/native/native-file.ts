@@ -2,6 +2,7 @@ import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { RecordMover } from '../../core/record.ts'
 import type { SourcedRecord } from '../../core/take-in.ts'
+import type { TaskRecord } from '../../core/task-record.ts'
 import { type Decoded, type NativeProblem, nativeDecoder } from './decode.ts'
 import { nativeEncoder } from './encode.ts'
 import { lineSplitter } from './split-lines.ts'
@@ -12,6 +13,8 @@ export interface EncodeNativeOptions {
   readonly writtenAt: Date
   /** The program in the header. Default: `skein`. */
   readonly by?: string
+  /** Tasks to add after the conversations: `store.readTaskRecords()`. Default: none. */
+  readonly tasks?: AsyncIterable<TaskRecord> | Iterable<TaskRecord>
 }
 
 /** The lines of a native file that holds these conversations, each with its line break. Conversations that
@@ -38,7 +41,7 @@ export interface EncodeNativeOptions {
 export async function* encodeNative(
   reader: Pick<RecordMover, 'readRecords'>,
   conversations: Iterable<ConversationId>,
-  { writtenAt, by = 'skein' }: EncodeNativeOptions,
+  { writtenAt, by = 'skein', tasks = [] }: EncodeNativeOptions,
 ): AsyncGenerator<string> {
   const encoder = nativeEncoder()
   yield `${encoder.header(writtenAt.getTime(), by)}\n`
@@ -50,6 +53,7 @@ export async function* encodeNative(
       if (!(error instanceof NotFoundError)) throw error
     }
   }
+  for await (const record of tasks) for (const line of encoder.record(record)) yield `${line}\n`
   yield `${encoder.end()}\n`
 }
 

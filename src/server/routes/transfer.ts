@@ -160,6 +160,7 @@ const kinds: Readonly<Record<RecordKind, true>> = {
   event: true,
   branch: true,
   agent_link: true,
+  task: true,
 }
 
 function talliesOf(tally: RecordTally) {

@@ -10,6 +10,7 @@ import type * as stored from '../../core/record.ts'
 import * as f from './fields.ts'
 import { each, type FieldCheck, type FieldTable, orNull, pickFields, required } from './fields.ts'
 import * as input from './input.ts'
+import { checkTaskRecord, taskRecordFields } from './task.ts'
 
 type Prompt = NonNullable<stored.ConversationRecord['prompt']>
 type Erased = NonNullable<stored.MessageRecord['erased']>
@@ -124,6 +125,7 @@ const tables: { readonly [K in Kind]: FieldTable<Omit<RecordOf<K>, 'kind'>> } = 
     seen: orNull(messageId),
     updatedAt: ms,
   },
+  task: taskRecordFields,
 }
 
 /** Checks a record of any origin before an engine sees it. Its fields must be such as a store could have
@@ -146,6 +148,8 @@ export function checkRecord(record: unknown): stored.StoreRecord {
       return checked
     case 'message':
       return checkMessage(checked)
+    case 'task':
+      return checkTaskRecord(checked)
     case 'turn':
       if (checked.status === 'open' && checked.holder === null)
         throw new InvalidError('holder', 'must say who holds an open turn')

@@ -24,6 +24,7 @@ import type { FollowStatements } from './statements-follow.ts'
 import type { OverviewStatements } from './statements-overview.ts'
 import type { RecordStatements } from './statements-records.ts'
 import type { SearchStatements } from './statements-search.ts'
+import type { TaskStatements } from './statements-tasks.ts'
 import type { TokenStatements } from './statements-tokens.ts'
 import type { VerifyStatements } from './statements-verify.ts'
 
@@ -65,6 +66,7 @@ export interface Statements
     OverviewStatements,
     RecordStatements,
     SearchStatements,
+    TaskStatements,
     TokenStatements,
     VerifyStatements {
   // Conversations

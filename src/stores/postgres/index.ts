@@ -16,6 +16,7 @@ import { postgresEngine } from './engine.ts'
 import { migrateDatabase, newestVersion, schemaVersion } from './migrate.ts'
 import type { PostgresPool } from './pool.ts'
 import { withQuickAppend } from './quick-append.ts'
+import { withQuickClaim } from './quick-claim.ts'
 
 export type { PostgresClient, PostgresPool } from './pool.ts'
 
@@ -26,7 +27,7 @@ export type { PostgresClient, PostgresPool } from './pool.ts'
 // - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
 // - `queries/bulk.ts`: inserts of many rows, for records
 // - `complete-tail.ts`: fills in the numbers that the rows of a tail leave out
-// - `quick-append.ts`: the ordinary append in one statement
+// - `quick-append.ts`, `quick-claim.ts`: the ordinary append, claim and finish in one statement each
 // - `compact.ts`: rewrites the tables, so that nothing deleted remains in them
 // - `errors.ts`: errors of pg as ours
 
@@ -151,7 +152,7 @@ function over(
   const engine = withIndexing(postgresEngine(pool, { tenant, source, close }), indexing)
   const hub = followHub(engine)
   const store = storeOver(engine, () => schemaVersion(pool), hub)
-  return withQuickAppend(store, engine, hub.wake)
+  return withQuickClaim(withQuickAppend(store, engine, hub.wake), engine)
 }
 
 function tenantOf({ tenant = 'default' }: PostgresOptions): string {

@@ -74,4 +74,69 @@ CREATE INDEX events_tools ON skein.events (conv, skein.tool_key(data), n, tenant
 ALTER INDEX skein.events_tools ALTER COLUMN 2 SET STATISTICS 0;
 `,
   },
+  {
+    version: 7,
+    name: 'tasks and dispatches',
+    // The indexes of the queue and of the lists begin with the tenant, because their order is needed.
+    sql: `
+-- A task, and the state of its queued or running dispatch: it has one at most, so a claim writes one row.
+CREATE TABLE skein.tasks (
+  tenant skein.tenant NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  project text COLLATE "C",
+  description text COLLATE "C" NOT NULL,
+  context text COLLATE "C",
+  parent text COLLATE "C",
+  metadata text COLLATE "C" NOT NULL,
+  status text COLLATE "C" NOT NULL, -- queued, running, done, failed, cancelled
+  current int NOT NULL DEFAULT 1, -- the queued or running dispatch, otherwise the last one
+  dispatches int NOT NULL DEFAULT 1,
+  attempts int NOT NULL DEFAULT 0,
+  deaths int NOT NULL DEFAULT 0,
+  holder text COLLATE "C",
+  worker text COLLATE "C",
+  lease_until bigint,
+  cancel_requested int NOT NULL DEFAULT 0,
+  queued_at bigint NOT NULL,
+  started_at bigint,
+  conversation_id uuid,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  PRIMARY KEY (tenant, id)
+) WITH (fillfactor = 85);
+CREATE INDEX tasks_queued ON skein.tasks (tenant, queued_at, id) WHERE status = 'queued';
+CREATE INDEX tasks_queued_in ON skein.tasks (tenant, project, queued_at, id)
+  WHERE status = 'queued' AND project IS NOT NULL;
+CREATE INDEX tasks_running ON skein.tasks (tenant, id) WHERE status = 'running';
+CREATE INDEX tasks_created ON skein.tasks (tenant, created_at, id);
+CREATE INDEX tasks_project ON skein.tasks (tenant, project, created_at, id) WHERE project IS NOT NULL;
+CREATE INDEX tasks_open ON skein.tasks (tenant, status, created_at, id) WHERE status <> 'done';
+ALTER TABLE skein.tasks ALTER COLUMN description SET STATISTICS 0;
+ALTER TABLE skein.tasks ALTER COLUMN context SET STATISTICS 0;
+ALTER TABLE skein.tasks ALTER COLUMN metadata SET STATISTICS 0;
+
+CREATE TABLE skein.dispatches (
+  tenant skein.tenant NOT NULL,
+  task text COLLATE "C" NOT NULL,
+  n int NOT NULL,
+  words text COLLATE "C",
+  status text COLLATE "C" NOT NULL, -- waiting, active (queued or running, see the task), done, failed, cancelled
+  attempts int NOT NULL DEFAULT 0,
+  deaths int NOT NULL DEFAULT 0,
+  worker text COLLATE "C",
+  conversation_id uuid,
+  result text COLLATE "C",
+  error text COLLATE "C",
+  created_at bigint NOT NULL,
+  queued_at bigint,
+  started_at bigint,
+  ended_at bigint,
+  PRIMARY KEY (tenant, task, n)
+) WITH (fillfactor = 85);
+CREATE INDEX dispatches_waiting ON skein.dispatches (task, n, tenant) WHERE status = 'waiting';
+ALTER TABLE skein.dispatches ALTER COLUMN words SET STATISTICS 0;
+ALTER TABLE skein.dispatches ALTER COLUMN result SET STATISTICS 0;
+ALTER TABLE skein.dispatches ALTER COLUMN error SET STATISTICS 0;
+`,
+  },
 ]

@@ -300,4 +300,65 @@ CREATE INDEX skein_events_tools ON skein_events(CASE WHEN json_valid(data) THEN 
   WHERE type IN ('tool_started', 'tool_ended');
 `,
   },
+  {
+    version: 7,
+    name: 'tasks and dispatches',
+    // Without it, a file that cannot be written has no tasks: their statements throw ReadOnlyError.
+    isOptional: true,
+    sql: `
+-- A task, and the state of its queued or running dispatch: it has one at most, so a claim writes one row.
+CREATE TABLE skein_tasks (
+  t INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  project TEXT,
+  description TEXT NOT NULL,
+  context TEXT,
+  parent TEXT,
+  metadata TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'done', 'failed', 'cancelled')),
+  -- The number of the queued or running dispatch, otherwise of the last one.
+  current INTEGER NOT NULL DEFAULT 1,
+  dispatches INTEGER NOT NULL DEFAULT 1,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  deaths INTEGER NOT NULL DEFAULT 0,
+  holder TEXT,
+  worker TEXT,
+  lease_until INTEGER,
+  cancel_requested INTEGER NOT NULL DEFAULT 0,
+  queued_at INTEGER NOT NULL,
+  started_at INTEGER,
+  conversation_id TEXT,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT;
+-- Partial, so that finished tasks cost a claim nothing.
+CREATE INDEX skein_tasks_queued ON skein_tasks(queued_at, t) WHERE status = 'queued';
+CREATE INDEX skein_tasks_queued_in ON skein_tasks(project, queued_at, t) WHERE status = 'queued' AND project IS NOT NULL;
+CREATE INDEX skein_tasks_running ON skein_tasks(id) WHERE status = 'running';
+-- Lists, newest first.
+CREATE INDEX skein_tasks_created ON skein_tasks(created_at, id);
+CREATE INDEX skein_tasks_project ON skein_tasks(project, created_at, id) WHERE project IS NOT NULL;
+CREATE INDEX skein_tasks_open ON skein_tasks(status, created_at, id) WHERE status <> 'done';
+
+CREATE TABLE skein_dispatches (
+  task TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  words TEXT,
+  -- active: queued or running, see the task.
+  status TEXT NOT NULL CHECK (status IN ('waiting', 'active', 'done', 'failed', 'cancelled')),
+  attempts INTEGER NOT NULL DEFAULT 0,
+  deaths INTEGER NOT NULL DEFAULT 0,
+  worker TEXT,
+  conversation_id TEXT,
+  result TEXT,
+  error TEXT,
+  created_at INTEGER NOT NULL,
+  queued_at INTEGER,
+  started_at INTEGER,
+  ended_at INTEGER,
+  PRIMARY KEY (task, n)
+) STRICT;
+CREATE INDEX skein_dispatches_waiting ON skein_dispatches(task, n) WHERE status = 'waiting';
+`,
+  },
 ]

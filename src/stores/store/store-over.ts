@@ -32,6 +32,7 @@ import * as turns from '../programs/turns.ts'
 import { type FollowHub, followHub } from './follow-hub.ts'
 import { listInPieces, purgeOne, sweepAll } from './in-pieces.ts'
 import { indexAll } from './index-search.ts'
+import { keepTasks, readTaskRecords } from './keep-tasks.ts'
 import { measureStore } from './measure-store.ts'
 import { overviewsOf } from './read-overviews.ts'
 import { searchStore } from './search-store.ts'
@@ -232,12 +233,14 @@ export function storeOver(
       const { readRecords } = await import('./read-records.ts')
       yield* readRecords(engine, conversationId(id))
     },
+    readTaskRecords: () => readTaskRecords(engine),
     writeRecords: async records => {
       const { checkRecords, writeRecords } = await import('../programs/records/write-records.ts')
       const given = checkRecords(records)
       return write(() => writeRecords(given, now()))
     },
 
+    ...keepTasks(engine),
     addToken: async token => {
       const added = { ...checked.checkToken(token), id: source.uuid() }
       return write(() => tokens.addToken(added, now()))

@@ -1,5 +1,6 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
 import { errorText } from '../../core/error-text.ts'
+import { ReadOnlyError } from '../../core/errors.ts'
 import type { Finding, Severity, Verified, VerifyOptions } from '../../core/finding.ts'
 import { all, type Engine, first, type Program, type StatementResult } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
@@ -11,7 +12,7 @@ import {
   checkConversation,
 } from '../programs/verify/conversation.ts'
 import { createFindingList, type FindingList, guarded, isDamage } from '../programs/verify/findings.ts'
-import { checkOrphans, checkPrompts } from '../programs/verify/store-wide.ts'
+import { checkOrphans, checkPrompts, checkTasks } from '../programs/verify/store-wide.ts'
 
 /** Conversations per page. */
 const pageSize = 200
@@ -161,6 +162,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
     const findings = createFindingList(null)
     await step(guarded(findings, 'the rows that belong to conversations', () => checkOrphans(findings)))
     await step(guarded(findings, 'the prompts', () => checkPrompts(findings)))
+    if (await hasTasks()) await step(guarded(findings, 'the tasks', () => checkTasks(findings)))
     try {
       await blobs(findings)
     } catch (error) {
@@ -169,6 +171,16 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
     }
     for (const finding of findings.list) emit(finding)
     for (const [severity, more] of Object.entries(findings.more)) found[severity as Severity] += more
+  }
+
+  /** A file that could not be migrated has no table of them. */
+  async function hasTasks(): Promise<boolean> {
+    try {
+      await step(all('taskIds', { after: '', limit: 1 }))
+    } catch (error) {
+      if (error instanceof ReadOnlyError) return false
+    }
+    return true
   }
 
   async function blobs(findings: FindingList): Promise<void> {

@@ -133,6 +133,8 @@ export const eventsCases: readonly ContractCase[] = [
       channel_delete: true,
       degraded: true,
       recovered: true,
+      dispatch_started: true,
+      dispatch_ended: true,
     }
     const names = Object.keys(types) as EventType[]
     await store.addEvents(

@@ -40,6 +40,9 @@ import { summariesCases } from './summaries.ts'
 import { sweepCases } from './sweep.ts'
 import { sweepOnceCases } from './sweep-once.ts'
 import { tailCases } from './tails.ts'
+import { taskClaimCases } from './task-claims.ts'
+import { taskQueueCases } from './task-queue.ts'
+import { taskRecordCases } from './task-records.ts'
 import { taskCases } from './tasks.ts'
 import { tokenCases } from './tokens.ts'
 import { trashCases } from './trash.ts'
@@ -87,6 +90,9 @@ export const contract: readonly ContractCase[] = [
   ...sweepOnceCases,
   ...tailCases,
   ...taskCases,
+  ...taskClaimCases,
+  ...taskQueueCases,
+  ...taskRecordCases,
   ...tokenCases,
   ...transferCases,
   ...mergingCases,

@@ -11,6 +11,7 @@ import {
   openTurnSql,
 } from '../../../src/stores/postgres/queries/append.ts'
 import { queries } from '../../../src/stores/postgres/queries/index.ts'
+import { quickClaimInSql, quickClaimSql, quickFinishSql } from '../../../src/stores/postgres/queries/tasks.ts'
 import { samples } from '../samples.ts'
 import { freshDatabase, openPool } from './database.ts'
 
@@ -51,6 +52,9 @@ describe('every statement', () => {
       appendOutsideTurns: appendOutsideTurnsSql,
       openTurn: openTurnSql,
       continueTurn: continueTurnSql,
+      quickClaim: quickClaimSql,
+      quickClaimIn: quickClaimInSql,
+      quickFinish: quickFinishSql,
     }),
   )('is accepted as well: %s', async (_, text) => {
     await expect(client.query(`PREPARE it AS ${prepare(text).sql}`)).resolves.toBeDefined()
@@ -65,6 +69,9 @@ describe('every statement that reads or writes a table', () => {
       appendOutsideTurns: appendOutsideTurnsSql,
       openTurn: openTurnSql,
       continueTurn: continueTurnSql,
+      quickClaim: quickClaimSql,
+      quickClaimIn: quickClaimInSql,
+      quickFinish: quickFinishSql,
     }).map(([name, text]): Text => [name, text, {}]),
   ]
   // A caller without a token has no tenant yet: the token that the hash finds names it.

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
 import type { ListedConversation } from '../../../src/core/listing.ts'
 import type { Store } from '../../../src/core/ports.ts'
+import type { Dispatch } from '../../../src/core/task.ts'
 import { first, type Program, run } from '../../../src/stores/engine/engine.ts'
 import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
@@ -234,6 +235,8 @@ describe('a closed store of SQLite', () => {
   const message = 'a'.repeat(32) as MessageId
   const ref = { conversationId: id, name: 'main' }
   const range = { first: message, last: message }
+  const claim = { task: 't', n: 1, attempt: 1 }
+  const seen = { task: 't', n: 1, attempts: 1 }
   const listed = { id, branch: { head: null } } as ListedConversation
   const calls: { [M in Exclude<keyof Store, 'close' | symbol>]: (store: Store) => Promise<unknown> } = {
     getConversation: store => store.getConversation(id),
@@ -302,6 +305,26 @@ describe('a closed store of SQLite', () => {
     schemaVersion: store => store.schemaVersion(),
     readRecords: store => store.readRecords(id)[Symbol.asyncIterator]().next(),
     writeRecords: store => store.writeRecords([{ kind: 'blob', hash: '', data: new Uint8Array() }]),
+    readTaskRecords: store => store.readTaskRecords()[Symbol.asyncIterator]().next(),
+    submitTask: store => store.submitTask({ description: 'd' }),
+    dispatchTask: store => store.dispatchTask('t'),
+    claimDispatch: store => store.claimDispatch({ holder: holder(), worker: 'w' }),
+    claimThisDispatch: store => store.claimThisDispatch('t', 1, { holder: holder(), worker: 'w' }),
+    renewDispatch: store => store.renewDispatch(claim),
+    linkDispatch: store => store.linkDispatch(claim, id),
+    finishDispatch: store => store.finishDispatch(claim, { status: 'done' }),
+    releaseDispatch: store => store.releaseDispatch(claim),
+    reclaimDispatch: store => store.reclaimDispatch({ ...seen, leaseUntil: null } as Dispatch),
+    cancelTask: store => store.cancelTask('t'),
+    retryTask: store => store.retryTask('t'),
+    getTask: store => store.getTask('t'),
+    listTasks: store => store.listTasks(),
+    getDispatch: store => store.getDispatch('t', 1),
+    listDispatches: store => store.listDispatches('t'),
+    listRunningDispatches: store => store.listRunningDispatches(),
+    countTasks: store => store.countTasks(),
+    deleteTask: store => store.deleteTask('t'),
+    deleteProject: store => store.deleteProject('p'),
     follow: store => store.follow(id)[Symbol.asyncIterator]().next(),
     followActivity: store => store.followActivity()[Symbol.asyncIterator]().next(),
     addToken: store => store.addToken({ hash: '0'.repeat(64), name: 'n', scopes: ['read'] }),

@@ -22,6 +22,7 @@ const released: Record<number, string> = {
   4: '79edcb4f67aa2732b6904313e4c6f30978254d44efe1cf1fabed191bbb06c761',
   5: 'f8db5976f28a0859a67579b776893b28cd04a792c1aa1c4f7face8872bf30858',
   6: 'f51fb11bc9b802ce01cac3a83801a9e5d6c4fa2591b45b5bfc6678dec0cc4afd',
+  7: '0b8629126bc1492c25140b2ca59bdc589ff930566890dacbdda93d68dd68829a',
 }
 
 /** A future version. */

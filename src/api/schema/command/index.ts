@@ -1,6 +1,7 @@
 // The output of `--json`, command by command: the single source of docs/json.md and of the test that compares
 // the commands with it. Objects are strict, so a new field must be added here.
 
+import { dispatchShapes } from './dispatch.ts'
 import { manageShapes } from './manage.ts'
 import { readShapes } from './read.ts'
 import { repairShapes } from './repair.ts'
@@ -14,6 +15,7 @@ export type { CommandShape } from './shape.ts'
 export const commandShapes: Readonly<Record<string, readonly CommandShape[]>> = {
   ...readShapes,
   ...manageShapes,
+  ...dispatchShapes,
   ...transferShapes,
   ...repairShapes,
 }

@@ -9,6 +9,7 @@ import { putBranchRecord, putLinkRecord } from './branches.ts'
 import { lockKnownBlobs, readKnownParts, readKnownPositions } from './known-positions.ts'
 import { blobOutcome, putConversationRecord, putMessageRecord, putTombstoneRecord } from './messages.ts'
 import { type RecordTarget, type RecordWrite, recordTarget, refused } from './record-write.ts'
+import { putTaskRecord } from './tasks.ts'
 import { putDraftRecord, putEventRecord, putSummaryRecord, putTurnRecord } from './turns-summaries-events.ts'
 
 /** A record that has been checked, or the reason why it is refused. */
@@ -71,6 +72,7 @@ function* prepare(records: readonly StoreRecord[], now: number): Program<RecordW
 
 function* put(move: RecordWrite, record: Exclude<StoreRecord, BlobRecord>): Program<RecordOutcome> {
   if (record.kind === 'conversation') return yield* putConversationRecord(move, record)
+  if (record.kind === 'task') return yield* putTaskRecord(record)
   const target = move.targets.get(record.conversationId)
   if (!target) return refused(`its conversation ${record.conversationId} is missing`)
   if (target === 'purging') return refused(`conversation ${record.conversationId} is being removed for good`)
@@ -103,6 +105,6 @@ function* finish(target: RecordTarget): Program<void> {
 }
 
 function conversationOf(record: StoreRecord): ConversationId[] {
-  if (record.kind === 'blob') return []
+  if (record.kind === 'blob' || record.kind === 'task') return []
   return [record.kind === 'conversation' ? record.id : record.conversationId]
 }

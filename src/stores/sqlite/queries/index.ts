@@ -6,6 +6,7 @@ import { messageQueries } from './messages.ts'
 import { overviewQueries } from './overview.ts'
 import { recordQueries } from './records.ts'
 import { searchQueries } from './search.ts'
+import { taskQueries } from './tasks.ts'
 import { tokenQueries } from './tokens.ts'
 import { turnQueries } from './turns-summaries-events.ts'
 import { verifyQueries } from './verify.ts'
@@ -17,6 +18,7 @@ export const queries: Queries = {
   ...conversationQueries,
   ...messageQueries,
   ...turnQueries,
+  ...taskQueries,
   ...followQueries,
   ...housekeepingQueries,
   ...searchQueries,

@@ -77,7 +77,7 @@ export async function recoverFile(
     await takeIn(target, records(), {
       ...(signal && { signal }),
       onSpecial: ({ record }, written) => {
-        if (written.outcome !== 'refused' || record.kind === 'blob') return
+        if (written.outcome !== 'refused' || record.kind === 'blob' || record.kind === 'task') return
         const id = record.kind === 'conversation' ? record.id : record.conversationId
         const message = record.kind === 'message' ? record.id : null
         const kind = record.kind === 'message' ? 'lost' : 'other'
