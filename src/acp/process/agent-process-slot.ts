@@ -51,6 +51,8 @@ export interface AgentProcessSlot {
   readonly isAlive: boolean
   /** Whether the parameters of `initialize` are known, so that a process can be replaced. */
   readonly isIntroduced: boolean
+  /** The client's capabilities, from the parameters of `initialize`. */
+  readonly clientCapabilities: unknown
   /** How the last process ended; null while none has. */
   readonly lastEnd: ProcessEnd | null
   /** The same, for people. */
@@ -152,6 +154,9 @@ export function createAgentProcessSlot(options: AgentProcessSlotOptions): AgentP
     },
     get isIntroduced() {
       return initialize !== null
+    },
+    get clientCapabilities() {
+      return initialize?.clientCapabilities
     },
     get lastEnd() {
       return lastEnd

@@ -6,6 +6,7 @@ import type { PermissionLog } from './permission-log.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 import { withSessionId } from './reply-lines.ts'
+import { asksForTerminal, type TerminalLog } from './terminal-log.ts'
 
 /** A line of the agent, and the generation of the process that sent it. */
 export interface AgentLine {
@@ -27,6 +28,7 @@ export function createAgentLineHandler(
   context: ProxyContext,
   requestIds: AgentRequestIds,
   permissions: PermissionLog,
+  terminals: TerminalLog,
 ): AgentLineHandler {
   const { replies, sessions, toClient } = context
   /** Updates of a session whose id the agent has just created, and we do not know yet. */
@@ -59,6 +61,7 @@ export function createAgentLineHandler(
     const mapped = session ? { ...line, bytes: withSessionId(line, session.id) } : line
     const bytes = requestIds.outgoing(mapped, generation)
     if (session && method === 'session/request_permission') permissions.asked(parseLine(bytes), session)
+    if (session && asksForTerminal(method)) terminals.asked(parseLine(bytes), session)
     toClient(bytes)
   }
 

@@ -10,6 +10,7 @@ import { createClientLineHandler } from './client-lines.ts'
 import { createPermissionLog } from './permission-log.ts'
 import { createPendingReplies, type ProxyContext, type ProxyStore } from './proxy-context.ts'
 import { createProxySessions } from './proxy-sessions.ts'
+import { createTerminalLog } from './terminal-log.ts'
 
 /** The two sides of a proxy, and where the conversations are stored. */
 export interface ProxyOptions {
@@ -52,6 +53,7 @@ export function startProxy(options: ProxyOptions): AcpProxy {
   const replies = createPendingReplies()
   const requestIds = createAgentRequestIds()
   const permissions = createPermissionLog()
+  const terminals = createTerminalLog()
   const done = Promise.withResolvers<number>()
   let leaving = false
   /** Resolves when the client has taken all lines. Null if no replay waits for that. */
@@ -104,7 +106,7 @@ export function startProxy(options: ProxyOptions): AcpProxy {
     giveUp: () => void leave(1),
   }
   const fromClient = createClientLineHandler(context)
-  const fromAgent = createAgentLineHandler(context, requestIds, permissions)
+  const fromAgent = createAgentLineHandler(context, requestIds, permissions, terminals)
   const agentSaid = inOrder(fromAgent.handle, error => log(String(error)))
 
   function clientSaid(line: WireLine): void {
@@ -117,6 +119,8 @@ export function startProxy(options: ProxyOptions): AcpProxy {
     const bytes = requestIds.incoming(line, slot.generation)
     const asked = permissions.answered(line)
     asked?.session.seat.trace({ type: 'permission', data: asked.data })
+    const shown = terminals.answered(line)
+    shown?.session.seat.hear({ type: 'terminal', change: shown.change })
     if (bytes) context.toAgent(bytes)
   }
 

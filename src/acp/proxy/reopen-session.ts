@@ -6,6 +6,7 @@ import { isNonEmpty, type NewMessage } from '../../core/message.ts'
 import { itemsOf } from '../../core/pages.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { openReplay, type ReplayWindow } from '../seat/replay-window.ts'
+import { terminalKeyOf } from '../transcript/call-update.ts'
 import { createFold, type FoldEffect } from '../transcript/fold.ts'
 import type { Heard } from '../transcript/heard.ts'
 import { replayUpdates } from '../transcript/replay-updates.ts'
@@ -37,10 +38,14 @@ export async function reopenSession(context: ProxyContext, line: WireLine): Prom
 
 /** Sends all messages, in order, before the answer. Reads on as the client takes them. */
 async function replay(context: ProxyContext, sessionId: string, ref: BranchRef): Promise<void> {
-  const { store, toClient, clientIsReady } = context
+  const { store, slot, toClient, clientIsReady } = context
+  const terminalKey = terminalKeyOf(slot.clientCapabilities)
   const { head } = await store.getBranch(ref)
   if (head === null) return
-  for await (const update of replayUpdates(itemsOf(page => store.listPath(head, page)))) {
+  for await (const update of replayUpdates(
+    itemsOf(page => store.listPath(head, page)),
+    terminalKey,
+  )) {
     toClient(updateLine(sessionId, update))
     await clientIsReady()
   }

@@ -5,6 +5,7 @@ import type { NewMessage } from '../../core/message.ts'
 import { isObject } from '../wire/is-object.ts'
 import { type AnswerText, blockText, createAnswerText } from './answer-text.ts'
 import type { CallChange, Heard } from './heard.ts'
+import { createTerminals, type TerminalRecord, terminalIdsIn, terminalsToJson } from './terminal.ts'
 
 /** A consequence of an update. */
 export type FoldEffect =
@@ -53,6 +54,8 @@ interface CallState {
   news: CallChange
   /** The call as its message contains it, once that is written. */
   stored: ToolCallBlock | null
+  /** The ids of the terminals in its `_meta`. */
+  readonly terminals: Set<string>
   isAnswered: boolean
 }
 
@@ -60,6 +63,7 @@ interface CallState {
  *  call and its result. So text that arrives while a tool runs waits for the result. */
 export function createFold(): Fold {
   const known = new Map<string, CallState>()
+  const terminals = createTerminals()
   /** Steps that are not written yet, in order. Updates go to the last one. */
   let steps: Step[] = []
   /** Calls of the written message that have no result. */
@@ -89,8 +93,17 @@ export function createFold(): Fold {
 
   function hearCall(news: CallChange): readonly FoldEffect[] {
     const before = known.get(news.callId)
-    const call: CallState = before ?? { news, stored: null, isAnswered: false }
+    const call: CallState = before ?? {
+      news,
+      stored: null,
+      terminals: new Set(),
+      isAnswered: false,
+    }
     if (call.isAnswered) return []
+    for (const change of news.terminals ?? []) {
+      call.terminals.add(change.terminalId)
+      terminals.hear(change)
+    }
     call.news = mergeCall(call.news, news)
     if (!before) {
       known.set(news.callId, call)
@@ -103,7 +116,8 @@ export function createFold(): Fold {
   }
 
   function answer(call: CallState): readonly FoldEffect[] {
-    const block = resultToBlock(call.news, call.stored!)
+    const shown = terminals.records([...terminalIdsIn(call.news.content ?? []), ...call.terminals])
+    const block = resultToBlock(call.news, call.stored!, shown)
     const { callId, name = '', output, isError = false } = block
     call.isAnswered = true
     running.delete(call)
@@ -141,6 +155,9 @@ export function createFold(): Fold {
           return say({ type: 'thinking', text: heard.text }, heard.messageId)
         case 'call':
           return hearCall(heard.call)
+        case 'terminal':
+          terminals.hear(heard.change)
+          return []
         case 'plan':
           return [{ type: 'trace', event: { type: 'plan', data: { entries: heard.entries } } }]
         case 'user':
@@ -183,9 +200,20 @@ function pieceOf(block: Block): DraftedPiece {
 /** Merges a change into a call: new fields replace old ones. An ended call stays ended, also while it waits
  *  to be written. */
 function mergeCall(call: CallChange, news: CallChange): CallChange {
+  const meta = call.meta && news.meta ? { meta: mergeMeta(call.meta, news.meta) } : {}
   return isCallEnded(call) && !isCallEnded(news)
-    ? { ...call, ...news, status: call.status! }
-    : { ...call, ...news }
+    ? { ...call, ...news, ...meta, status: call.status! }
+    : { ...call, ...news, ...meta }
+}
+
+/** Each agent has its own member, of which an update may contain a part. */
+function mergeMeta(before: JsonObject, news: JsonObject): JsonObject {
+  const merged: Record<string, Json> = { ...before }
+  for (const [key, value] of Object.entries(news)) {
+    const old = merged[key]
+    merged[key] = isObject(old) && isObject(value) ? { ...old, ...value } : value
+  }
+  return merged
 }
 
 function isCallEnded({ status }: CallChange): boolean {
@@ -194,34 +222,57 @@ function isCallEnded({ status }: CallChange): boolean {
 
 /** The stored form of a call. Fields for people only are in `metadata.acp`. */
 function callToBlock(call: CallChange): ToolCallBlock {
-  const { callId, title, kind, locations, input = {} } = call
+  const { callId, title, kind, locations, meta, input = {} } = call
   const acp = {
     ...(title === undefined ? {} : { title }),
     ...(kind === undefined ? {} : { kind }),
     ...(locations === undefined ? {} : { locations }),
+    ...(meta === undefined ? {} : { meta }),
   }
   return { type: 'tool_call', callId, name: toolName(call), input, ...withAcp(acp) }
 }
 
 /** The stored form of a result. Changes of the call after it was stored are kept with the result. */
-function resultToBlock(call: CallChange, stored: ToolCallBlock): ToolResultBlock {
-  const { callId, title, kind, locations, input, status, content = [] } = call
-  const output = callOutput(call)
+function resultToBlock(
+  call: CallChange,
+  stored: ToolCallBlock,
+  terminals: readonly TerminalRecord[],
+): ToolResultBlock {
+  const { callId, title, kind, locations, meta, input, status, content = [] } = call
+  const output = callOutput(call, terminals)
   const before = isObject(stored.metadata?.acp) ? stored.metadata.acp : {}
   const acp = {
     ...differing('title', title, before.title),
     ...differing('kind', kind, before.kind),
     ...differing('locations', locations, before.locations),
     ...differing('input', input, stored.input),
+    ...differing('meta', meta, before.meta),
+    ...(terminals.length > 0 ? shownIn(terminals, output, call.output) : {}),
     ...(isTold(content, output) ? {} : { content }),
   }
   const isError = status === 'failed' ? { isError: true } : {}
   return { type: 'tool_result', callId, name: stored.name, output, ...isError, ...withAcp(acp) }
 }
 
-/** The output of a tool: as the agent sends it, else the text of its content. */
-function callOutput({ output, content = [] }: CallChange): Json {
-  return output ?? textsOf(content).join('\n')
+/** The output of a tool: as the agent sends it, else the text of its content and terminals. Some agents send
+ *  an exit code as the output, and the text only to a terminal. */
+function callOutput({ output, content = [] }: CallChange, terminals: readonly TerminalRecord[]): Json {
+  const shown = terminals.map(terminal => terminal.output).filter(text => text !== '')
+  if (output !== undefined && shown.every(text => contains(output, text.trim()))) return output
+  return [...textsOf(content), ...shown].join('\n')
+}
+
+/** The terminals of a result, and the output as the agent sent it: none, the stored one, or another. */
+function shownIn(terminals: readonly TerminalRecord[], output: Json, raw: Json | undefined): JsonObject {
+  const sent = raw === undefined ? {} : raw === output ? { isRawOutput: true } : { rawOutput: raw }
+  return { terminals: terminalsToJson(terminals, output), ...sent }
+}
+
+/** Whether one of the strings in a value contains a text. */
+function contains(value: Json, text: string): boolean {
+  if (typeof value === 'string') return value.includes(text)
+  if (value === null || typeof value !== 'object') return false
+  return Object.values(value).some(one => contains(one, text))
 }
 
 /** A name that every provider accepts: the agent's own, else the kind of tool, else the first word of the
