@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createBoundedText } from '../../../src/acp/transcript/bounded-text.ts'
+import { createBoundedText } from '../../../src/acp/transcript/terminal.ts'
 
 it('a bounded text keeps its beginning and its end, and counts the bytes between them', () => {
   const text = createBoundedText(4)
