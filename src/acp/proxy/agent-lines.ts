@@ -1,3 +1,4 @@
+import { errorText } from '../../core/error-text.ts'
 import { hear } from '../transcript/hear.ts'
 import { parseLine } from '../wire/read-lines.ts'
 import type { WireLine } from '../wire/wire-line.ts'
@@ -70,12 +71,24 @@ export function createAgentLineHandler(
     const session = sessionOf(line)
     const { sessionId, update: news } = line.message!.params ?? {}
     if (session) {
-      if (session.seat.hear(hear(news)) === 'show') toClient(withSessionId(line, session.id))
+      if (shows(session, news)) toClient(withSessionId(line, session.id))
+    } else if (typeof sessionId === 'string' && sessions.isGone(sessionId)) {
+      return
     } else if (sessions.all().some(one => one.seat.isSitting)) {
       unmatchedUpdates.push(received)
     } else {
       if (typeof sessionId === 'string') context.adoptions.get(sessionId)?.window.hear(hear(news))
       toClient(line.bytes)
+    }
+  }
+
+  /** Records an update. A failure of ours must not keep it from the client. */
+  function shows(session: ProxySession, news: unknown): boolean {
+    try {
+      return session.seat.hear(hear(news)) === 'show'
+    } catch (error) {
+      context.log(`not recorded: ${errorText(error)}`)
+      return true
     }
   }
 

@@ -6,8 +6,9 @@ import { findSpans } from '../wire/json-spans.ts'
 import { internalError } from '../wire/rpc-error.ts'
 import { applyEdits, withMember } from '../wire/splice.ts'
 import type { WireLine } from '../wire/wire-line.ts'
+import { cancelPrompts } from './cancel-prompts.ts'
 import { answerRequest, closeRequest, deleteRequest, forkRequest, listRequest } from './client-requests.ts'
-import { createProxySession, findProxySession } from './create-session.ts'
+import { createProxySession, findProxySession, noAnswer } from './create-session.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 import { relayPrompt } from './relay-prompt.ts'
@@ -28,7 +29,7 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
 
   /** The methods that the proxy takes part in. All others are relayed. */
   const handlers: Readonly<Record<string, (received: ClientLine) => void>> = {
-    initialize: introduce,
+    initialize: received => introduce(received),
     authenticate: signIn,
     'session/new': received => void begin(received),
     'session/load': ({ line }) => void reopenSession(context, line),
@@ -54,7 +55,10 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
     else void relayRequest(received)
   }
 
-  function introduce({ line, params }: ClientLine): void {
+  /** An agent that does not answer is started again, once. */
+  function introduce({ line, params }: Pick<ClientLine, 'line' | 'params'>, isSecond = false): void {
+    const { answerMs } = context.limits
+    let isLate = false
     const failed = () => {
       died(line)
       if (!slot.isIntroduced) context.giveUp()
@@ -63,8 +67,15 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
       failed()
       return
     }
+    const giveUp = () => {
+      isLate = true
+      log(noAnswer('initialize', answerMs))
+      slot.restart()
+    }
+    const callOff = context.source.after(answerMs, giveUp, { idle: true })
     replies.expect(line.message!.id!, {
       onAnswer(reply) {
+        callOff()
         const { result, error } = reply.message!
         const version = isObject(result) ? result.protocolVersion : null
         if (!error) slot.introduced(params, result)
@@ -74,7 +85,12 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
           )
         toClient(version === 1 ? withOurCapabilities(reply.bytes) : reply.bytes)
       },
-      onDeath: failed,
+      onDeath() {
+        callOff()
+        if (!isLate || isSecond) return failed()
+        slot.launch()
+        introduce({ line, params }, true)
+      },
     })
     toAgent(line.bytes)
   }
@@ -150,7 +166,7 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
           toClient(reply.bytes)
           return
         }
-        const isTaken = sessions.get(agents) !== undefined || (await findSession(store, agents)) !== null
+        const isTaken = sessions.get(agents) !== undefined || (await isStored(agents))
         const clients = isTaken ? randomUUID() : agents
         const session = createProxySession(context, clients, params, null)
         session.seat.begun(agents)
@@ -169,6 +185,17 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
     toAgent(line.bytes)
   }
 
+  /** Whether a session id is in the store. A store that is away must not keep the client from its session:
+   *  agents rarely use an id twice. */
+  async function isStored(sessionId: string): Promise<boolean> {
+    try {
+      return (await findSession(store, sessionId)) !== null
+    } catch (error) {
+      context.storeIsAway(error)
+      return false
+    }
+  }
+
   /** A session that is not open is opened first, as with `session/load` (S4-10). */
   async function prompt({ line, params, session }: ClientLine): Promise<void> {
     const id = line.message!.id!
@@ -185,10 +212,10 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
 
   /** Cancels the running prompt, and those that wait. */
   function cancel(received: ClientLine): void {
-    const prompts = [...(received.session?.prompts ?? [])]
-    const waiting = prompts.filter(({ sent }) => !sent)
-    for (const { abort } of waiting) abort.abort(new DOMException('cancelled', 'AbortError'))
-    if (waiting.length === 0 || waiting.length < prompts.length) relayNotification(received)
+    const { session } = received
+    const hadPrompts = session !== undefined && session.prompts.size > 0
+    const isSent = session !== undefined && cancelPrompts(context, session)
+    if (isSent || !hadPrompts) relayNotification(received)
   }
 
   function died(line: WireLine): void {

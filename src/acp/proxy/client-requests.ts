@@ -10,6 +10,7 @@ import { findSession } from '../sessions/session-id.ts'
 import { listSessions } from '../sessions/session-list.ts'
 import { isObject } from '../wire/is-object.ts'
 import type { WireLine } from '../wire/wire-line.ts'
+import { stopSession } from './cancel-prompts.ts'
 import { createProxySession, findProxySession } from './create-session.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
@@ -157,14 +158,14 @@ async function forkedByAgent(
   }
 }
 
-/** `session/delete`: see `deleteSession`. Deletes the agent's session, too, if the agent can. */
+/** `session/delete`: cancels running prompts, then see `deleteSession`. Deletes the agent's session, too, if the agent can. */
 export async function deleteRequest(context: ProxyContext, params: JsonObject): Promise<unknown> {
   const { store, sessions, name } = context
   const id = String(params.sessionId)
-  const place = await findSession(store, id)
   const open = sessions.get(id)
+  if (open) await stopSession(context, open)
+  const place = await findSession(store, id)
   if (!place && !open) return null
-  for (const { abort } of open?.prompts ?? []) abort.abort()
   if (open) sessions.remove(open)
   if (!place) return {}
   const links = await collectPages(page => store.listAgentLinks(place.branch, page))
@@ -181,8 +182,8 @@ export async function closeRequest(context: ProxyContext, params: JsonObject): P
   const { sessions } = context
   const session = sessions.get(String(params.sessionId))
   if (!session) return {}
+  await stopSession(context, session)
   const { sessionId } = session.seat
-  for (const { abort } of session.prompts) abort.abort()
   const agent = sessionId === null ? null : await ifThere(context)
   if (agent?.capabilities.close && sessionId !== null)
     await agent.request('session/close', { sessionId }).catch(() => undefined)

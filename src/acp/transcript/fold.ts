@@ -59,9 +59,12 @@ interface CallState {
   isAnswered: boolean
 }
 
+/** Most characters of all answers of a turn. More would not fit into one string. */
+const mostTurnText = 64 * 1024 * 1024
+
 /** A message is written when it is complete, and a result when it arrives, but nothing is written between a
  *  call and its result. So text that arrives while a tool runs waits for the result. */
-export function createFold(): Fold {
+export function createFold(mostText: number = mostTurnText): Fold {
   const known = new Map<string, CallState>()
   const terminals = createTerminals()
   /** Steps that are not written yet, in order. Updates go to the last one. */
@@ -69,6 +72,9 @@ export function createFold(): Fold {
   /** Calls of the written message that have no result. */
   let running = new Set<CallState>()
   let hasEnded = false
+  let characters = 0
+  /** Bytes of answers beyond the limit. */
+  let leftOut = 0
 
   function open(): Step {
     const last = steps.at(-1)
@@ -85,10 +91,21 @@ export function createFold(): Fold {
 
   function say(block: Block, messageId: string | null): readonly FoldEffect[] {
     if (isWords(block) && blockText(block) === '') return []
+    const size = sizeOf(block)
+    if (characters + size > mostText) {
+      leftOut += size
+      return []
+    }
+    characters += size
     closeLast()
     const written = writeReady()
     open().answer.add(block, messageId)
     return isWords(block) ? [...written, { type: 'draft', piece: pieceOf(block) }] : written
+  }
+
+  /** Says in the last message how much of the turn is left out. */
+  function noteLeftOut(): void {
+    if (leftOut > 0) open().answer.add({ type: 'text', text: `\n[… ${leftOut} bytes left out …]` }, null)
   }
 
   function hearCall(news: CallChange): readonly FoldEffect[] {
@@ -182,11 +199,18 @@ export function createFold(): Fold {
     },
     end() {
       hasEnded = true
+      noteLeftOut()
       const rest = steps
       steps = []
       return rest.filter(({ answer, calls }) => answer.blocks.length + calls.length > 0).flatMap(write)
     },
   }
+}
+
+/** The bytes of a text, or the characters of its data. */
+function sizeOf(block: Block): number {
+  if ('data' in block && typeof block.data === 'string') return block.data.length
+  return Buffer.byteLength(blockText(block))
 }
 
 function isWords({ type }: Block): boolean {

@@ -335,3 +335,15 @@ describe('the output of a terminal', () => {
     expect(String(output).length).toBeLessThan(140_000)
   })
 })
+
+it('text beyond the limit of a turn is counted, and calls are still recorded', () => {
+  const fold = createFold(10)
+  const heard = [say('12345678'), say('too long'), read('a', 'completed'), say('9'), say('xyz')]
+  const effects = [...heard.flatMap(one => fold.hear(one)), ...fold.end()]
+  const messages = effects.filter(({ type }) => type === 'message')
+  expect(told(messages)).toEqual([
+    'assistant: text 12345678 | call a',
+    'tool_result: result a',
+    'assistant: text 9\n[… 11 bytes left out …]',
+  ])
+})
