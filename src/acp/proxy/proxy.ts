@@ -164,6 +164,8 @@ export function startProxy(options: ProxyOptions): AcpProxy {
       for (const { abort } of prompts) abort.abort(new DOMException('gone', 'AbortError'))
     const end = await slot.end()
     await Promise.allSettled(sessions.all().map(({ seat }) => seat.idle()))
+    const unstored = sessions.all().reduce((sum, { seat }) => sum + seat.unstored, 0)
+    if (unstored > 0) log(`storage: lost: ${unstored} turns, because the store is still away`)
     // A client that is being read would keep the process alive.
     client.pause()
     client.close()

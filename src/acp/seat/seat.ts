@@ -43,6 +43,8 @@ export interface Seat {
   readonly wasResumed: boolean
   /** True until the agent has been prompted in this session (S4-20). */
   readonly isFirstMessage: boolean
+  /** How many turns wait in memory for the store. */
+  readonly unstored: number
   /** True while a session is being opened: its id may not be known yet. */
   readonly isSitting: boolean
   /** Opens a session, if there is none, and returns the agent's answer. */
@@ -93,7 +95,7 @@ export function createSeat(options: SeatOptions): Seat {
 
   async function prompt(prompt: SeatPrompt): Promise<SeatPromptResult> {
     // Turns are stored in order, and a store that is away is tried again in the background only.
-    if (!unstored.isEmpty) throw new UnavailableError('earlier turns wait for the store')
+    if (unstored.count > 0) throw new UnavailableError('earlier turns wait for the store')
     await storeLate()
     const { words, onBusy = 'wait', key, signal, onTrouble, onWait, onEffect } = prompt
     const opening = {
@@ -288,6 +290,9 @@ export function createSeat(options: SeatOptions): Seat {
       const { state } = keeper
       return state.phase === 'seated' ? !state.isPrompted : state.phase !== 'prompting'
     },
+    get unstored() {
+      return unstored.count
+    },
     get isSitting() {
       return keeper.state.phase === 'sitting'
     },
@@ -310,7 +315,7 @@ export function createSeat(options: SeatOptions): Seat {
       const { to, show } = routeUpdate(keeper.state, heard)
       if (to === 'turn') hearInTurn(heard)
       else if (to === 'late') {
-        if (unstored.isEmpty) late.add(heard)
+        if (unstored.count === 0) late.add(heard)
         else unstored.addLate(heard)
       } else if (to === 'replay') replayIn(keeper.state)?.hear(heard)
       return show

@@ -12,7 +12,7 @@ export interface UnstoredTurn {
 
 /** Turns that wait for the store, in memory, oldest first. */
 export interface UnstoredTurns {
-  readonly isEmpty: boolean
+  readonly count: number
   add(turn: UnstoredTurn): void
   /** An update that belongs to the newest turn. */
   addLate(heard: Heard): void
@@ -52,8 +52,8 @@ export function createUnstoredTurns(
   }
 
   return {
-    get isEmpty() {
-      return waiting.length === 0
+    get count() {
+      return waiting.length
     },
     add(turn) {
       const size = JSON.stringify(turn.words).length + JSON.stringify(turn.heard).length
