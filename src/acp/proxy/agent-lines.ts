@@ -7,6 +7,7 @@ import type { PermissionLog } from './permission-log.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 import { withSessionId } from './reply-lines.ts'
+import { afterUpdate } from './shown-settings.ts'
 import { asksForTerminal, type TerminalLog } from './terminal-log.ts'
 
 /** A line of the agent, and the generation of the process that sent it. */
@@ -71,6 +72,7 @@ export function createAgentLineHandler(
     const session = sessionOf(line)
     const { sessionId, update: news } = line.message!.params ?? {}
     if (session) {
+      session.shown = afterUpdate(session.shown, news)
       if (shows(session, news)) toClient(withSessionId(line, session.id))
     } else if (typeof sessionId === 'string' && sessions.isGone(sessionId)) {
       return

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { errorText } from '../../core/error-text.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { findSession } from '../sessions/session-id.ts'
 import { isObject } from '../wire/is-object.ts'
@@ -14,6 +15,7 @@ import type { ProxySession } from './proxy-sessions.ts'
 import { relayPrompt } from './relay-prompt.ts'
 import { reopenSession } from './reopen-session.ts'
 import { errorLine, rpcFailure, unknownSessionLine, withSessionId } from './reply-lines.ts'
+import { afterSetting } from './shown-settings.ts'
 
 /** A line of the client. */
 interface ClientLine {
@@ -41,7 +43,9 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
     'session/prompt': received => void prompt(received),
     'session/cancel': cancel,
     'session/set_mode': set,
+    'session/set_model': set,
     'session/set_config_option': set,
+    'session/set_title': setTitle,
   }
 
   return line => {
@@ -103,11 +107,25 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
   function set(received: ClientLine): void {
     const { line, params, session } = received
     const { method } = line.message!
-    void relayRequest(received, () => {
+    void relayRequest(received, result => {
       if (!session) return
       const { sessionId: _, ...rest } = params
+      session.shown = afterSetting(session.shown, method!, rest, result)
       session.settings.set(`${method!} ${String(params.configId ?? '')}`, { method: method!, params: rest })
       session.setIn = session.seat.sessionId
+    })
+  }
+
+  /** The title of the agent is ours as well. */
+  function setTitle(received: ClientLine): void {
+    const { params, session } = received
+    void relayRequest(received, () => {
+      if (!session || typeof params.title !== 'string') return
+      const { title } = params
+      const kept = session
+        .branch()
+        .then(({ conversationId }) => store.updateConversation(conversationId, { title }))
+      kept.catch((error: unknown) => log(`title: ${errorText(error)}`))
     })
   }
 
@@ -117,13 +135,13 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
   }
 
   /** Relays a request. Without a process, one is started, and the session opened, first. */
-  async function relayRequest(received: ClientLine, onDone?: () => void): Promise<void> {
+  async function relayRequest(received: ClientLine, onDone?: (result: unknown) => void): Promise<void> {
     const { line, session } = received
     const id = line.message!.id!
     const expect = () =>
       replies.expect(id, {
         onAnswer(reply) {
-          if (!reply.message!.error) onDone?.()
+          if (!reply.message!.error) onDone?.(reply.message!.result)
           toClient(reply.bytes)
         },
         onDeath: () => died(line),
@@ -170,6 +188,8 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
         const clients = isTaken ? randomUUID() : agents
         const session = createProxySession(context, clients, params, null)
         session.seat.begun(agents)
+        const { sessionId: _, ...shown } = result as JsonObject
+        session.shown = shown
         const by = JSON.stringify(clients)
         const spans = isTaken ? findSpans(reply.bytes, ['result', 'sessionId']) : []
         toClient(

@@ -65,13 +65,14 @@ async function agentsOwn(context: ProxyContext, { cwd }: JsonObject): Promise<re
   const own: JsonObject[] = []
   let cursor: unknown
   try {
-    const gone = agent.capabilities.delete ? null : await deletedHere(context, cwd)
+    // Some agents cannot delete, and some write a deleted session again.
+    const gone = await deletedHere(context, cwd)
     for (let page = 0; page < mostPages; page++) {
       const asked = { ...(cwd === undefined ? {} : { cwd }), ...(cursor === undefined ? {} : { cursor }) }
       const answer = await agent.request('session/list', asked as JsonObject)
       if (!isObject(answer) || !Array.isArray(answer.sessions)) break
       for (const one of answer.sessions as unknown[])
-        if (isObject(one) && !gone?.has(String(one.sessionId)) && (await isOnlyAgents(context, one)))
+        if (isObject(one) && !gone.has(String(one.sessionId)) && (await isOnlyAgents(context, one)))
           own.push(one)
       cursor = answer.nextCursor
       if (typeof cursor !== 'string') break
@@ -122,9 +123,10 @@ export async function forkRequest(context: ProxyContext, params: JsonObject): Pr
   const branch = await forkBranch(context.store, await source.branch(), id)
   const { sessionId: _, ...rest } = params
   const session = createProxySession(context, id, rest, branch)
-  const { sessionId: __, ...answer } =
+  const { sessionId: __, ...shown } =
     (await forkedByAgent(context, source, session, rest)) ?? (await session.seat.sit())
-  return { ...answer, sessionId: id }
+  session.shown = shown
+  return { ...shown, sessionId: id }
 }
 
 async function forkedByAgent(
@@ -165,15 +167,22 @@ export async function deleteRequest(context: ProxyContext, params: JsonObject): 
   const open = sessions.get(id)
   if (open) await stopSession(context, open)
   const place = await findSession(store, id)
-  if (!place && !open) return null
   if (open) sessions.remove(open)
-  if (!place) return {}
+  if (!place) return deleteAgentsOwn(context, id, open !== undefined)
   const links = await collectPages(page => store.listAgentLinks(place.branch, page))
   await deleteSession(store, place)
   const agent = await ifThere(context)
   if (!agent?.capabilities.delete) return {}
   for (const { agent: whose, foreignId } of links)
     if (whose === name) await agent.request('session/delete', { sessionId: foreignId }).catch(() => undefined)
+  return {}
+}
+
+/** Deletes a session that only the agent may know. An unknown session is not an error. */
+async function deleteAgentsOwn(context: ProxyContext, id: string, isOurs: boolean): Promise<JsonObject> {
+  const agent = isOurs ? null : await ifThere(context)
+  if (agent?.capabilities.delete)
+    await agent.request('session/delete', { sessionId: id }).catch(() => undefined)
   return {}
 }
 

@@ -32,6 +32,7 @@ export function createProxySession(
     directory,
     branch,
     settings: new Map(),
+    shown: {},
     setIn: null,
     prompts: new Set(),
     seat: createSeat({

@@ -1,6 +1,7 @@
 import type { BranchRef } from '../../core/branch.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Seat } from '../seat/seat.ts'
+import type { ShownSettings } from './shown-settings.ts'
 
 /** A session as the client knows it, with its seat. */
 export interface ProxySession {
@@ -13,6 +14,8 @@ export interface ProxySession {
   branch(): Promise<BranchRef>
   /** Modes and options that the client has set, to be repeated in the agent's next session. */
   readonly settings: Map<string, { readonly method: string; readonly params: JsonObject }>
+  /** Modes, models and options, as the client knows them. */
+  shown: ShownSettings
   /** The agent's session that has these settings. */
   setIn: string | null
   /** Prompts that are not answered yet. */

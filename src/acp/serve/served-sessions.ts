@@ -122,6 +122,9 @@ export function createServedSessions(
     find: sessionId => open.get(sessionId) ?? null,
     begin: wanted => start(newId(), wanted, null),
     async open(sessionId, wanted, { show } = {}) {
+      // A session without a prompt is not in the store.
+      const empty = open.get(sessionId)
+      if (empty?.branch === null) return empty
       const place = await placeOf(sessionId)
       // A part of an answer whose process died is stored now, and shown.
       await takeOver(store, place.conversation.id, place.branch.name)
@@ -150,8 +153,9 @@ export function createServedSessions(
     async delete(sessionId) {
       const isOpen = open.has(sessionId)
       await close(sessionId)
-      const place = isOpen ? await findSession(store, sessionId) : await placeOf(sessionId)
-      if (place) await deleteSession(store, place)
+      const place = await findSession(store, sessionId)
+      // An unknown session is deleted already. One with an owner is refused.
+      if (place) await deleteSession(store, isOpen ? place : await placeOf(sessionId))
     },
     async close(sessionId) {
       if (!open.has(sessionId)) await placeOf(sessionId)

@@ -18,12 +18,21 @@ const never = values.once && !isFirst ? '' : values.never
 interface Received {
   readonly id?: number
   readonly method?: string
-  readonly params?: { readonly sessionId?: string; readonly prompt?: readonly { readonly text?: string }[] }
+  readonly params?: {
+    readonly sessionId?: string
+    readonly modelId?: string
+    readonly prompt?: readonly { readonly text?: string }[]
+  }
 }
 
 const write = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 const slow = new Map<string, number>()
 let sessions = 0
+let model = 'small'
+const models = {
+  currentModelId: model,
+  availableModels: ['small', 'large'].map(id => ({ modelId: id, name: id })),
+}
 
 createInterface({ input: process.stdin })
   .on('line', line => take(JSON.parse(line) as Received))
@@ -34,8 +43,11 @@ function take({ id, method, params = {} }: Received): void {
   if (method === 'initialize' && never !== 'initialize')
     write({ id, result: { protocolVersion: 1, agentCapabilities: { loadSession: values.never === 'load' } } })
   else if (method === 'session/new')
-    write({ id, result: { sessionId: `hanging-${process.pid}-${++sessions}` } })
-  else if (method === 'session/load' && never !== 'load')
+    write({ id, result: { sessionId: `hanging-${process.pid}-${++sessions}`, models } })
+  else if (method === 'session/set_model') {
+    model = params.modelId!
+    write({ id, result: {} })
+  } else if (method === 'session/load' && never !== 'load')
     write({ id, error: { code: -32_002, message: 'no' } })
   else if (method === 'session/prompt')
     prompt(id!, sessionId, params.prompt!.map(({ text }) => text).join('\n'))
@@ -46,7 +58,7 @@ function take({ id, method, params = {} }: Received): void {
 }
 
 function prompt(id: number, sessionId: string, text: string): void {
-  say(sessionId, `heard: ${text}`)
+  say(sessionId, `heard: ${text}; model ${model}`)
   if (text.split('\n').at(-1)!.startsWith('slow')) slow.set(sessionId, id)
   else write({ id, result: { stopReason: 'end_turn' } })
 }

@@ -131,6 +131,8 @@ describe('an error in recording', () => {
     proxy.stage.model.next(tool, { type: 'text', text: 'AFTER-IT' })
     expect((await proxy.prompt(id, first)).result).toEqual({ stopReason: 'end_turn' })
     expect(proxy.shown(id)).toContain('AFTER-IT')
+    const statuses = proxy.messages.map(({ params }) => params?.update?.status).filter(Boolean)
+    expect(statuses).toEqual(['pending', 'in_progress', 'completed'])
     isBroken = false
     expect((await proxy.prompt(id, second)).result).toEqual({ stopReason: 'end_turn' })
     expect(await questionsIn(proxy.store)).toEqual([first, second])

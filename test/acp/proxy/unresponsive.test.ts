@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { textOf } from '../../../src/core/message.ts'
 import { pathOf } from '../../../src/core/path.ts'
 import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
@@ -83,6 +83,22 @@ describe('an agent that does not answer', () => {
     expect((await proxy.prompt(id, 'hello')).result).toEqual({ stopReason: 'end_turn' })
     await using stuck = await openInProcess(hanging('--never=initialize'), { limits })
     expect(stuck.messages[0]?.error?.message).toContain('the agent has ended')
+  })
+
+  it('session/load does not delay the transcript', async () => {
+    await using proxy = await openInProcess(hanging('--never=load'), { limits })
+    const id = await proxy.begin()
+    await proxy.prompt(id, 'QUOKKA')
+    const died = proxy.prompt(id, 'slow one')
+    await proxy.until(isShown('heard: slow one'))
+    process.kill(Number(/\d+/.exec(id)![0]), 'SIGKILL')
+    await died
+    const before = proxy.messages.length
+    const loaded = proxy.request('session/load', { sessionId: id })
+    await vi.waitUntil(() => JSON.stringify(proxy.messages.slice(before)).includes('user_message_chunk'))
+    expect(proxy.log.join('\n')).not.toContain('has not answered session/load')
+    expect((await loaded).error).toBeUndefined()
+    expect(proxy.log.join('\n')).toContain('has not answered session/load')
   })
 
   it('session/load is started again, and told its history', async () => {
