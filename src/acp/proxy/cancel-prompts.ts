@@ -30,7 +30,7 @@ function giveUp({ log, slot, sessions, limits }: ProxyContext, session: ProxySes
     .some(one => one !== session && [...one.prompts].some(({ giveUp }) => giveUp !== null))
   const seconds = limits.cancelMs / 1_000
   if (isShared) {
-    log(`the agent has not ended a cancelled turn within ${seconds} s: it goes on in another session`)
+    log(`the agent has not ended a cancelled turn within ${seconds} s: it continues in another session`)
     for (const prompt of session.prompts) prompt.giveUp?.()
   } else {
     log(`the agent has not ended a cancelled turn within ${seconds} s: it is started again`)

@@ -160,7 +160,8 @@ async function forkedByAgent(
   }
 }
 
-/** `session/delete`: cancels running prompts, then see `deleteSession`. Deletes the agent's session, too, if the agent can. */
+/** `session/delete`: cancels running prompts, then see `deleteSession`. Deletes the agent's session, too, if
+ *  the agent can. */
 export async function deleteRequest(context: ProxyContext, params: JsonObject): Promise<unknown> {
   const { store, sessions, name } = context
   const id = String(params.sessionId)

@@ -57,8 +57,8 @@ export interface Seat {
    *  the prompt, and stores the answer. One prompt at a time, in the order of the calls. Rejects only if the
    *  prompt could not be stored. */
   prompt(prompt: SeatPrompt): Promise<SeatPromptResult>
-  /** Sends a prompt that the store cannot take. The turn is kept in memory, and stored when the store is back.
-   *  Rejects if the agent has no session. */
+  /** Sends a prompt that the store cannot take. The turn is kept in memory, and stored when the store is
+   *  back. Rejects if the agent has no session. */
   promptUnstored(
     prompt: Pick<SeatPrompt, 'words' | 'signal' | 'send'>,
   ): Promise<Omit<SeatPromptResult, 'report'>>

@@ -27,8 +27,8 @@ const mostCharacters = 64 * 1024 * 1024
 const firstRetryMs = 500
 const longestRetryMs = 5_000
 
-/** Calls `later` to store the turns after a pause, and again as long as that fails. If there are too many, the
- *  newest is dropped and reported: a missing end is better than a gap. */
+/** Calls `later` to store the turns after a pause, and again as long as that fails. If there are too many,
+ *  the newest is dropped and reported: a missing end is better than a gap. */
 export function createUnstoredTurns(
   source: Pick<RecorderSource, 'after'>,
   {

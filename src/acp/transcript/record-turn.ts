@@ -35,8 +35,8 @@ export interface RecordTurnOptions {
   readonly source?: RecorderSource
   /** Called with each effect, in order, when it is handed over to be stored. */
   onEffect?(effect: FoldEffect): void
-  /** Called for messages that cannot be stored at all, which the report contains as unsaved, and for errors of
-   *  ours. */
+  /** Called for messages that cannot be stored at all, which the report contains as unsaved, and for errors
+   *  of ours. */
   onTrouble?(trouble: Trouble): void
 }
 

@@ -6,8 +6,8 @@ const firstPauseMs = 500
 const longestPauseMs = 5_000
 
 /** A store that may be away when it is first needed. Its methods wait for the first try to open it; while
- *  further tries fail, they throw the error of the last one at once. A store that cannot be opened for another
- *  reason than an outage is reported, and not tried again. */
+ *  further tries fail, they throw the error of the last one at once. A store that cannot be opened for
+ *  another reason than an outage is reported, and not tried again. */
 export function lateStore(open: () => Promise<Store>, onRefused: (error: unknown) => void): Store {
   let opened: Store | null = null
   let failure: { readonly error: unknown } | null = null

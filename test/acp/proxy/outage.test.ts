@@ -1,10 +1,13 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { UnavailableError } from '../../../src/core/errors.ts'
+import type { ConversationId } from '../../../src/core/ids.ts'
 import { textOf } from '../../../src/core/message.ts'
+import { collectPages } from '../../../src/core/pages.ts'
 import { pathOf } from '../../../src/core/path.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { openStore } from '../../../src/index.ts'
 import { systemRecorderSource } from '../../../src/system/source.ts'
+import { limitedFile } from '../../battery/small-disk.ts'
 import { startOwnPostgres } from '../../support/postgres.ts'
 import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
@@ -43,7 +46,7 @@ async function questionsIn(store: Store): Promise<readonly string[]> {
 }
 
 describe('a store that is away', () => {
-  it('from the start is no reason not to answer, and the turns are stored when it is back', async () => {
+  it('from the start does not stop the relay, and the turns are stored when it is back', async () => {
     await using real = await openStore(':memory:')
     const { state, store } = failing(real)
     state.isAway = true
@@ -113,8 +116,38 @@ describe('a store that is away', () => {
   })
 })
 
+describe('a full disk', () => {
+  it('does not make the next prompt wait for the lease of the unsaved turn', async () => {
+    const disk = await limitedFile()
+    disk.free()
+    await using proxy = await openInProcess(agentCommand('forgetful'), { store: disk.store })
+    const { model } = proxy.stage
+    const id = await proxy.begin()
+    await proxy.prompt(id, first)
+    model.next({ type: 'text', text: 'half' }, { type: 'wait' }, { type: 'text', text: 'x'.repeat(500_000) })
+    const running = proxy.prompt(id, second)
+    await model.stopped()
+    disk.fillUp()
+    model.proceed()
+    expect((await running).result).toEqual({ stopReason: 'end_turn' })
+    expect((await proxy.prompt(id, third)).result).toEqual({ stopReason: 'end_turn' })
+    disk.free()
+    await proxy.prompt(id, fourth)
+    await vi.waitUntil(async () => (await questionsIn(disk.store)).length === 4, { timeout: 40_000 })
+    expect(await questionsIn(disk.store)).toEqual([first, second, third, fourth])
+    expect(proxy.log.join('\n')).not.toContain('lost')
+    // A turn whose lease has expired is taken over, and ends as interrupted.
+    const [{ id: conversation }] = (await disk.store.listConversations()).items as [{ id: ConversationId }]
+    await vi.waitUntil(async () => {
+      const turns = await collectPages(page => disk.store.listTurns(conversation, page))
+      return turns.length === 4 && turns.every(({ status }) => status === 'complete')
+    })
+    expect([first, second, third, fourth].map(text => timesGiven(model.last, text))).toEqual([1, 1, 1, 1])
+  })
+})
+
 describe('an error in recording', () => {
-  it('costs an update at most: the agent and the relay go on', async () => {
+  it('costs an update at most: the agent and the relay continue', async () => {
     let isBroken = false
     const source = {
       ...systemRecorderSource,

@@ -69,7 +69,7 @@ describe('an agent that does not end a cancelled turn', () => {
     await proxy.until(isShown('heard: slow other'))
     proxy.notify('session/cancel', { sessionId: one })
     expect((await prompted).result).toEqual({ stopReason: 'cancelled' })
-    expect(proxy.log.join('\n')).toContain('it goes on in another session')
+    expect(proxy.log.join('\n')).toContain('it continues in another session')
     expect((await proxy.prompt(one, 'the next one')).result).toEqual({ stopReason: 'end_turn' })
     expect(proxy.log.join('\n')).not.toContain('the agent has ended')
   })

@@ -233,7 +233,7 @@ describe('storage that fails', () => {
 })
 
 describe('a message that cannot be stored', () => {
-  it('is reported, and everything else is stored; a trace that cannot be stored is no loss', async () => {
+  it('is reported, and everything else is stored; a trace that cannot be stored is not a loss', async () => {
     const here = await place()
     const { record, troubles } = await begun(here)
     let deep: Json = 1
