@@ -120,6 +120,10 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
           return readConfig(cwd, process.env)
         }),
       )
+      // A store that is away may be back the next time.
+      opening.catch(() => {
+        opening = undefined
+      })
       return opening
     },
   }

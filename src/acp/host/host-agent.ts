@@ -33,6 +33,8 @@ export interface HostAgent {
   readonly lastEnd: ProcessEnd | null
   /** Aborts open permission requests of a session. */
   cancelPermissions(sessionId: string): void
+  /** Ends a process that does not respond. The next `ready` starts another one. */
+  restart(): void
   /** Starts no further process. */
   close(): void
   /** Ends the process. */
@@ -113,6 +115,7 @@ export function createHostAgent(options: HostAgentOptions): HostAgent {
     cancelPermissions(sessionId) {
       for (const [stop, asked] of asking) if (asked === sessionId) stop.abort()
     },
+    restart: () => slot.restart(),
     close() {
       isClosed = true
     },

@@ -184,6 +184,7 @@ export function createHost(options: HostOptions): Host {
       limits: { messages: options.tell ?? defaultInjection.messages },
       branch: async () => branch,
       start: agent.ready,
+      onSilence: () => agent.restart(),
       onSession(sessionId) {
         // Updates of a session that this seat has left are dropped.
         for (const [id, one] of bySession) if (one === hosted()) bySession.delete(id)

@@ -169,7 +169,8 @@ export function messagesIn(region: ReplayRegion, messages: readonly MessageText[
     else {
       const end = endOfText(region.answer, from, text)
       if (end !== null) from = end
-      isThere.push(end !== null)
+      // Text before a call may be a notice, which agents do not replay.
+      isThere.push(end !== null || hasCallOf(region, [{ message }]))
     }
   }
   let before: boolean | null = null

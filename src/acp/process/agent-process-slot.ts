@@ -35,6 +35,9 @@ export interface AgentProcessSlotOptions {
   readonly start?: StartAgent
   /** The parameters of `initialize`. Default: those of the client's own request (see `introduced`). */
   readonly initialize?: JsonObject
+  /** How long a new process may take to answer `initialize` or `authenticate` before it is ended. Default:
+   *  60,000. */
+  readonly answerMs?: number
   /** A line that is not an answer to a request of ours, and the generation of the process that sent it. */
   onLine(line: WireLine, generation: number): void
   /** The process has ended, all its lines were handled, and our requests to it were rejected. */
@@ -51,6 +54,8 @@ export interface AgentProcessSlot {
   readonly isAlive: boolean
   /** Whether the parameters of `initialize` are known, so that a process can be replaced. */
   readonly isIntroduced: boolean
+  /** The client's capabilities, from the parameters of `initialize`. */
+  readonly clientCapabilities: unknown
   /** How the last process ended; null while none has. */
   readonly lastEnd: ProcessEnd | null
   /** The same, for people. */
@@ -60,6 +65,8 @@ export interface AgentProcessSlot {
   /** The agent; without a process, one is started and initialized. Throws ConnectionEnded if it ends before
    *  it is ready, RpcError if it refuses. */
   ready(): Promise<RunningAgent>
+  /** Ends a process that does not respond. The next `ready` starts another one. */
+  restart(): void
   /** Sends a line; without a process, the line is dropped. */
   send(line: Buffer | string): void
   readonly unsent: number
@@ -80,7 +87,7 @@ interface SlotProcess {
 }
 
 export function createAgentProcessSlot(options: AgentProcessSlotOptions): AgentProcessSlot {
-  const { command, start = startAgent } = options
+  const { command, start = startAgent, answerMs = defaultAnswerMs } = options
   let initialize = options.initialize ?? null
   let authenticate: JsonObject | null = null
   let capabilities = readCapabilities(null)
@@ -89,6 +96,8 @@ export function createAgentProcessSlot(options: AgentProcessSlotOptions): AgentP
   let last: SlotProcess | null = null
   let lastEnd: ProcessEnd | null = null
   let starting: Promise<void> | null = null
+  /** Resolves when a process that is being replaced has ended. */
+  let leaving: PromiseWithResolvers<void> | null = null
 
   function launch(): SlotProcess {
     const mine = ++generation
@@ -110,6 +119,8 @@ export function createAgentProcessSlot(options: AgentProcessSlotOptions): AgentP
     const end = await one.process.ended
     lastEnd = end
     if (current === one) current = null
+    leaving?.resolve()
+    leaving = null
     one.peer.end(new ConnectionEnded('the agent has ended'))
     options.onEnd(end)
   }
@@ -118,16 +129,28 @@ export function createAgentProcessSlot(options: AgentProcessSlotOptions): AgentP
     if (initialize === null) throw new ConnectionEnded('the agent ended before it was introduced')
     const { process, peer } = launch()
     try {
-      capabilities = readCapabilities(await peer.request('initialize', initialize))
+      const answer = await inTime(peer.request('initialize', initialize), process)
+      capabilities = readCapabilities(answer)
     } catch (error) {
       await process.end()
       throw error
     }
     // If this is refused, the process stays: the client can still sign in.
-    if (authenticate) await peer.request('authenticate', authenticate)
+    if (authenticate) await inTime(peer.request('authenticate', authenticate), process)
+  }
+
+  /** Ends a process that does not answer: then its requests are rejected. */
+  async function inTime<T>(answer: Promise<T>, process: AgentProcess): Promise<T> {
+    const timer = setTimeout(() => void process.end(), answerMs)
+    try {
+      return await answer
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   async function ready(): Promise<RunningAgent> {
+    if (leaving) await leaving.promise
     if (current === null || starting) {
       starting ??= startAndInitialize().finally(() => {
         starting = null
@@ -148,10 +171,13 @@ export function createAgentProcessSlot(options: AgentProcessSlotOptions): AgentP
       return generation
     },
     get isAlive() {
-      return current !== null
+      return current !== null && leaving === null
     },
     get isIntroduced() {
       return initialize !== null
+    },
+    get clientCapabilities() {
+      return initialize?.clientCapabilities
     },
     get lastEnd() {
       return lastEnd
@@ -161,6 +187,11 @@ export function createAgentProcessSlot(options: AgentProcessSlotOptions): AgentP
     },
     launch: () => void launch(),
     ready,
+    restart() {
+      if (!current || leaving) return
+      leaving = Promise.withResolvers()
+      void current.process.end()
+    },
     send: line => current?.process.send(line),
     get unsent() {
       return current?.process.unsent ?? 0
@@ -177,6 +208,9 @@ export function createAgentProcessSlot(options: AgentProcessSlotOptions): AgentP
     end: async () => (last ? last.process.end() : null),
   }
 }
+
+/** How long an agent may take to answer a request that starts it or opens a session. */
+export const defaultAnswerMs = 60_000
 
 /** The exit reason and the last lines of stderr, for people. */
 export function exitDetails(end: ProcessEnd): string {

@@ -1,3 +1,4 @@
+import { errorText } from '../../core/error-text.ts'
 import { hear } from '../transcript/hear.ts'
 import { parseLine } from '../wire/read-lines.ts'
 import type { WireLine } from '../wire/wire-line.ts'
@@ -6,6 +7,8 @@ import type { PermissionLog } from './permission-log.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 import { withSessionId } from './reply-lines.ts'
+import { afterUpdate } from './shown-settings.ts'
+import { asksForTerminal, type TerminalLog } from './terminal-log.ts'
 
 /** A line of the agent, and the generation of the process that sent it. */
 export interface AgentLine {
@@ -27,6 +30,7 @@ export function createAgentLineHandler(
   context: ProxyContext,
   requestIds: AgentRequestIds,
   permissions: PermissionLog,
+  terminals: TerminalLog,
 ): AgentLineHandler {
   const { replies, sessions, toClient } = context
   /** Updates of a session whose id the agent has just created, and we do not know yet. */
@@ -59,6 +63,7 @@ export function createAgentLineHandler(
     const mapped = session ? { ...line, bytes: withSessionId(line, session.id) } : line
     const bytes = requestIds.outgoing(mapped, generation)
     if (session && method === 'session/request_permission') permissions.asked(parseLine(bytes), session)
+    if (session && asksForTerminal(method)) terminals.asked(parseLine(bytes), session)
     toClient(bytes)
   }
 
@@ -67,12 +72,25 @@ export function createAgentLineHandler(
     const session = sessionOf(line)
     const { sessionId, update: news } = line.message!.params ?? {}
     if (session) {
-      if (session.seat.hear(hear(news)) === 'show') toClient(withSessionId(line, session.id))
+      session.shown = afterUpdate(session.shown, news)
+      if (shows(session, news)) toClient(withSessionId(line, session.id))
+    } else if (typeof sessionId === 'string' && sessions.isGone(sessionId)) {
+      return
     } else if (sessions.all().some(one => one.seat.isSitting)) {
       unmatchedUpdates.push(received)
     } else {
       if (typeof sessionId === 'string') context.adoptions.get(sessionId)?.window.hear(hear(news))
       toClient(line.bytes)
+    }
+  }
+
+  /** Records an update. A failure of ours must not keep it from the client. */
+  function shows(session: ProxySession, news: unknown): boolean {
+    try {
+      return session.seat.hear(hear(news)) === 'show'
+    } catch (error) {
+      context.log(`not recorded: ${errorText(error)}`)
+      return true
     }
   }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { errorText } from '../../core/error-text.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { findSession } from '../sessions/session-id.ts'
 import { isObject } from '../wire/is-object.ts'
@@ -6,13 +7,15 @@ import { findSpans } from '../wire/json-spans.ts'
 import { internalError } from '../wire/rpc-error.ts'
 import { applyEdits, withMember } from '../wire/splice.ts'
 import type { WireLine } from '../wire/wire-line.ts'
+import { cancelPrompts } from './cancel-prompts.ts'
 import { answerRequest, closeRequest, deleteRequest, forkRequest, listRequest } from './client-requests.ts'
-import { createProxySession, findProxySession } from './create-session.ts'
+import { createProxySession, findProxySession, noAnswer } from './create-session.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 import { relayPrompt } from './relay-prompt.ts'
 import { reopenSession } from './reopen-session.ts'
 import { errorLine, rpcFailure, unknownSessionLine, withSessionId } from './reply-lines.ts'
+import { afterSetting } from './shown-settings.ts'
 
 /** A line of the client. */
 interface ClientLine {
@@ -28,7 +31,7 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
 
   /** The methods that the proxy takes part in. All others are relayed. */
   const handlers: Readonly<Record<string, (received: ClientLine) => void>> = {
-    initialize: introduce,
+    initialize: received => introduce(received),
     authenticate: signIn,
     'session/new': received => void begin(received),
     'session/load': ({ line }) => void reopenSession(context, line),
@@ -40,7 +43,9 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
     'session/prompt': received => void prompt(received),
     'session/cancel': cancel,
     'session/set_mode': set,
+    'session/set_model': set,
     'session/set_config_option': set,
+    'session/set_title': setTitle,
   }
 
   return line => {
@@ -54,7 +59,10 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
     else void relayRequest(received)
   }
 
-  function introduce({ line, params }: ClientLine): void {
+  /** An agent that does not answer is started again, once. */
+  function introduce({ line, params }: Pick<ClientLine, 'line' | 'params'>, isSecond = false): void {
+    const { answerMs } = context.limits
+    let isLate = false
     const failed = () => {
       died(line)
       if (!slot.isIntroduced) context.giveUp()
@@ -63,8 +71,15 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
       failed()
       return
     }
+    const giveUp = () => {
+      isLate = true
+      log(noAnswer('initialize', answerMs))
+      slot.restart()
+    }
+    const callOff = context.source.after(answerMs, giveUp, { idle: true })
     replies.expect(line.message!.id!, {
       onAnswer(reply) {
+        callOff()
         const { result, error } = reply.message!
         const version = isObject(result) ? result.protocolVersion : null
         if (!error) slot.introduced(params, result)
@@ -74,7 +89,12 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
           )
         toClient(version === 1 ? withOurCapabilities(reply.bytes) : reply.bytes)
       },
-      onDeath: failed,
+      onDeath() {
+        callOff()
+        if (!isLate || isSecond) return failed()
+        slot.launch()
+        introduce({ line, params }, true)
+      },
     })
     toAgent(line.bytes)
   }
@@ -87,11 +107,25 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
   function set(received: ClientLine): void {
     const { line, params, session } = received
     const { method } = line.message!
-    void relayRequest(received, () => {
+    void relayRequest(received, result => {
       if (!session) return
       const { sessionId: _, ...rest } = params
+      session.shown = afterSetting(session.shown, method!, rest, result)
       session.settings.set(`${method!} ${String(params.configId ?? '')}`, { method: method!, params: rest })
       session.setIn = session.seat.sessionId
+    })
+  }
+
+  /** The title of the agent is ours as well. */
+  function setTitle(received: ClientLine): void {
+    const { params, session } = received
+    void relayRequest(received, () => {
+      if (!session || typeof params.title !== 'string') return
+      const { title } = params
+      const kept = session
+        .branch()
+        .then(({ conversationId }) => store.updateConversation(conversationId, { title }))
+      kept.catch((error: unknown) => log(`title: ${errorText(error)}`))
     })
   }
 
@@ -101,13 +135,13 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
   }
 
   /** Relays a request. Without a process, one is started, and the session opened, first. */
-  async function relayRequest(received: ClientLine, onDone?: () => void): Promise<void> {
+  async function relayRequest(received: ClientLine, onDone?: (result: unknown) => void): Promise<void> {
     const { line, session } = received
     const id = line.message!.id!
     const expect = () =>
       replies.expect(id, {
         onAnswer(reply) {
-          if (!reply.message!.error) onDone?.()
+          if (!reply.message!.error) onDone?.(reply.message!.result)
           toClient(reply.bytes)
         },
         onDeath: () => died(line),
@@ -150,10 +184,12 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
           toClient(reply.bytes)
           return
         }
-        const isTaken = sessions.get(agents) !== undefined || (await findSession(store, agents)) !== null
+        const isTaken = sessions.get(agents) !== undefined || (await isStored(agents))
         const clients = isTaken ? randomUUID() : agents
         const session = createProxySession(context, clients, params, null)
         session.seat.begun(agents)
+        const { sessionId: _, ...shown } = result as JsonObject
+        session.shown = shown
         const by = JSON.stringify(clients)
         const spans = isTaken ? findSpans(reply.bytes, ['result', 'sessionId']) : []
         toClient(
@@ -167,6 +203,17 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
       onDeath: () => died(line),
     })
     toAgent(line.bytes)
+  }
+
+  /** Whether a session id is in the store. A store that is away must not keep the client from its session:
+   *  agents rarely use an id twice. */
+  async function isStored(sessionId: string): Promise<boolean> {
+    try {
+      return (await findSession(store, sessionId)) !== null
+    } catch (error) {
+      context.storeIsAway(error)
+      return false
+    }
   }
 
   /** A session that is not open is opened first, as with `session/load` (S4-10). */
@@ -185,10 +232,10 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
 
   /** Cancels the running prompt, and those that wait. */
   function cancel(received: ClientLine): void {
-    const prompts = [...(received.session?.prompts ?? [])]
-    const waiting = prompts.filter(({ sent }) => !sent)
-    for (const { abort } of waiting) abort.abort(new DOMException('cancelled', 'AbortError'))
-    if (waiting.length === 0 || waiting.length < prompts.length) relayNotification(received)
+    const { session } = received
+    const hadPrompts = session !== undefined && session.prompts.size > 0
+    const isSent = session !== undefined && cancelPrompts(context, session)
+    if (isSent || !hadPrompts) relayNotification(received)
   }
 
   function died(line: WireLine): void {

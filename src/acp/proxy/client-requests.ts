@@ -10,6 +10,7 @@ import { findSession } from '../sessions/session-id.ts'
 import { listSessions } from '../sessions/session-list.ts'
 import { isObject } from '../wire/is-object.ts'
 import type { WireLine } from '../wire/wire-line.ts'
+import { stopSession } from './cancel-prompts.ts'
 import { createProxySession, findProxySession } from './create-session.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
@@ -64,13 +65,14 @@ async function agentsOwn(context: ProxyContext, { cwd }: JsonObject): Promise<re
   const own: JsonObject[] = []
   let cursor: unknown
   try {
-    const gone = agent.capabilities.delete ? null : await deletedHere(context, cwd)
+    // Some agents cannot delete, and some write a deleted session again.
+    const gone = await deletedHere(context, cwd)
     for (let page = 0; page < mostPages; page++) {
       const asked = { ...(cwd === undefined ? {} : { cwd }), ...(cursor === undefined ? {} : { cursor }) }
       const answer = await agent.request('session/list', asked as JsonObject)
       if (!isObject(answer) || !Array.isArray(answer.sessions)) break
       for (const one of answer.sessions as unknown[])
-        if (isObject(one) && !gone?.has(String(one.sessionId)) && (await isOnlyAgents(context, one)))
+        if (isObject(one) && !gone.has(String(one.sessionId)) && (await isOnlyAgents(context, one)))
           own.push(one)
       cursor = answer.nextCursor
       if (typeof cursor !== 'string') break
@@ -121,9 +123,10 @@ export async function forkRequest(context: ProxyContext, params: JsonObject): Pr
   const branch = await forkBranch(context.store, await source.branch(), id)
   const { sessionId: _, ...rest } = params
   const session = createProxySession(context, id, rest, branch)
-  const { sessionId: __, ...answer } =
+  const { sessionId: __, ...shown } =
     (await forkedByAgent(context, source, session, rest)) ?? (await session.seat.sit())
-  return { ...answer, sessionId: id }
+  session.shown = shown
+  return { ...shown, sessionId: id }
 }
 
 async function forkedByAgent(
@@ -157,16 +160,16 @@ async function forkedByAgent(
   }
 }
 
-/** `session/delete`: see `deleteSession`. Deletes the agent's session, too, if the agent can. */
+/** `session/delete`: cancels running prompts, then see `deleteSession`. Deletes the agent's session, too, if
+ *  the agent can. */
 export async function deleteRequest(context: ProxyContext, params: JsonObject): Promise<unknown> {
   const { store, sessions, name } = context
   const id = String(params.sessionId)
-  const place = await findSession(store, id)
   const open = sessions.get(id)
-  if (!place && !open) return null
-  for (const { abort } of open?.prompts ?? []) abort.abort()
+  if (open) await stopSession(context, open)
+  const place = await findSession(store, id)
   if (open) sessions.remove(open)
-  if (!place) return {}
+  if (!place) return deleteAgentsOwn(context, id, open !== undefined)
   const links = await collectPages(page => store.listAgentLinks(place.branch, page))
   await deleteSession(store, place)
   const agent = await ifThere(context)
@@ -176,13 +179,21 @@ export async function deleteRequest(context: ProxyContext, params: JsonObject): 
   return {}
 }
 
+/** Deletes a session that only the agent may know. An unknown session is not an error. */
+async function deleteAgentsOwn(context: ProxyContext, id: string, isOurs: boolean): Promise<JsonObject> {
+  const agent = isOurs ? null : await ifThere(context)
+  if (agent?.capabilities.delete)
+    await agent.request('session/delete', { sessionId: id }).catch(() => undefined)
+  return {}
+}
+
 /** `session/close`: cancels running prompts, and closes the agent's session, if the agent can. */
 export async function closeRequest(context: ProxyContext, params: JsonObject): Promise<unknown> {
   const { sessions } = context
   const session = sessions.get(String(params.sessionId))
   if (!session) return {}
+  await stopSession(context, session)
   const { sessionId } = session.seat
-  for (const { abort } of session.prompts) abort.abort()
   const agent = sessionId === null ? null : await ifThere(context)
   if (agent?.capabilities.close && sessionId !== null)
     await agent.request('session/close', { sessionId }).catch(() => undefined)

@@ -16,12 +16,15 @@ export function createProxySession(
   params: JsonObject,
   known: BranchRef | null,
 ): ProxySession {
-  const { store, source, name, slot, sessions } = context
+  const { store, source, name, slot, sessions, limits } = context
   const cwd = typeof params.cwd === 'string' ? params.cwd : process.cwd()
   const directory = directoryOf(cwd)
   let made = known ? Promise.resolve(known) : null
   const branch = () => {
-    made ??= make()
+    made ??= make().catch((error: unknown) => {
+      made = null
+      throw error
+    })
     return made
   }
   const session: ProxySession = {
@@ -29,6 +32,7 @@ export function createProxySession(
     directory,
     branch,
     settings: new Map(),
+    shown: {},
     setIn: null,
     prompts: new Set(),
     seat: createSeat({
@@ -39,7 +43,14 @@ export function createProxySession(
       params: { mcpServers: [], ...params, cwd },
       start: slot.ready,
       branch,
+      answerMs: limits.answerMs,
+      onSilence(method) {
+        context.log(noAnswer(method, limits.answerMs))
+        slot.restart()
+      },
       onSession: sessionId => sessions.link(sessionId, session),
+      onStored: context.storeIsBack,
+      onLost: () => context.log('storage: lost: more waits for the store than there is room for'),
       onLateFailure: error => context.log(`not recorded yet: ${errorText(error)}`),
     }),
   }
@@ -54,6 +65,11 @@ export function createProxySession(
     })
     return place.branch
   }
+}
+
+/** A line for the log: the agent is started again. */
+export function noAnswer(method: string, ms: number): string {
+  return `the agent has not answered ${method} for ${ms / 1_000} s: it is started again`
 }
 
 /** The session with this id: open, or from the store. Null if it is unknown. */

@@ -12,10 +12,19 @@ export type ProxyStore = SeatStore &
   Pick<Deleter, 'trash'> &
   ConversationReader
 
+/** How long an agent may take before its process is replaced. */
+export interface ProxyLimits {
+  /** To answer `initialize`, or to open a session, without any update. Default: 60,000. */
+  readonly answerMs: number
+  /** To end a cancelled turn. Default: 10,000. */
+  readonly cancelMs: number
+}
+
 /** State that the parts of a proxy share. */
 export interface ProxyContext {
   readonly store: ProxyStore
   readonly source: RecorderSource
+  readonly limits: ProxyLimits
   /** The name under which links to the agent's sessions are stored. */
   readonly name: string
   readonly slot: AgentProcessSlot
@@ -32,6 +41,10 @@ export interface ProxyContext {
   toAgent(line: Buffer | string): void
   /** Writes a line to the editor's log. */
   log(text: string): void
+  /** Logs an outage of the store, once. */
+  storeIsAway(error: unknown): void
+  /** Logs the end of the outage. */
+  storeIsBack(): void
   /** The agent could never be started: the proxy exits. */
   giveUp(): void
 }

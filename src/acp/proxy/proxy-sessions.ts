@@ -1,6 +1,7 @@
 import type { BranchRef } from '../../core/branch.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Seat } from '../seat/seat.ts'
+import type { ShownSettings } from './shown-settings.ts'
 
 /** A session as the client knows it, with its seat. */
 export interface ProxySession {
@@ -13,10 +14,19 @@ export interface ProxySession {
   branch(): Promise<BranchRef>
   /** Modes and options that the client has set, to be repeated in the agent's next session. */
   readonly settings: Map<string, { readonly method: string; readonly params: JsonObject }>
+  /** Modes, models and options, as the client knows them. */
+  shown: ShownSettings
   /** The agent's session that has these settings. */
   setIn: string | null
-  /** Prompts that are not answered yet. `sent` is true once the agent has the prompt. */
-  readonly prompts: Set<{ readonly abort: AbortController; sent: boolean }>
+  /** Prompts that are not answered yet. */
+  readonly prompts: Set<OpenPrompt>
+}
+
+/** A prompt that is not answered yet. */
+export interface OpenPrompt {
+  readonly abort: AbortController
+  /** Stops waiting for the agent; null as long as the agent does not have the prompt. */
+  giveUp: (() => void) | null
 }
 
 /** Sessions by the client's id and by the agent's. */
@@ -27,6 +37,8 @@ export interface ProxySessions {
   all(): readonly ProxySession[]
   /** The session with this id of the agent. */
   ofAgent(sessionId: string): ProxySession | undefined
+  /** Whether this id of the agent belonged to a session that was closed or deleted. */
+  isGone(sessionId: string): boolean
   /** Sets the agent's id of a session. */
   link(sessionId: string, session: ProxySession): void
   /** The process has ended: removes all ids of the agent. */
@@ -36,6 +48,7 @@ export interface ProxySessions {
 export function createProxySessions(): ProxySessions {
   const byId = new Map<string, ProxySession>()
   const byAgent = new Map<string, ProxySession>()
+  const gone = new Set<string>()
   return {
     get: id => byId.get(id),
     add(session) {
@@ -43,13 +56,22 @@ export function createProxySessions(): ProxySessions {
     },
     remove(session) {
       byId.delete(session.id)
-      for (const [sessionId, one] of byAgent) if (one === session) byAgent.delete(sessionId)
+      for (const [sessionId, one] of byAgent) {
+        if (one !== session) continue
+        byAgent.delete(sessionId)
+        gone.add(sessionId)
+      }
     },
     all: () => [...byId.values()],
     ofAgent: sessionId => byAgent.get(sessionId),
+    isGone: sessionId => gone.has(sessionId),
     link(sessionId, session) {
+      gone.delete(sessionId)
       byAgent.set(sessionId, session)
     },
-    unlinkAll: () => byAgent.clear(),
+    unlinkAll() {
+      byAgent.clear()
+      gone.clear()
+    },
   }
 }

@@ -1,15 +1,22 @@
 import type { Readable, Writable } from 'node:stream'
+import { errorText } from '../../core/error-text.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
 import { type AgentCommand, cannotStart } from '../process/agent-process.ts'
-import { createAgentProcessSlot } from '../process/agent-process-slot.ts'
+import { createAgentProcessSlot, defaultAnswerMs } from '../process/agent-process-slot.ts'
 import { stdioConnection } from '../wire/stdio.ts'
 import type { WireLine } from '../wire/wire-line.ts'
 import { createAgentLineHandler } from './agent-lines.ts'
 import { createAgentRequestIds } from './agent-request-ids.ts'
 import { createClientLineHandler } from './client-lines.ts'
 import { createPermissionLog } from './permission-log.ts'
-import { createPendingReplies, type ProxyContext, type ProxyStore } from './proxy-context.ts'
+import {
+  createPendingReplies,
+  type ProxyContext,
+  type ProxyLimits,
+  type ProxyStore,
+} from './proxy-context.ts'
 import { createProxySessions } from './proxy-sessions.ts'
+import { createTerminalLog } from './terminal-log.ts'
 
 /** The two sides of a proxy, and where the conversations are stored. */
 export interface ProxyOptions {
@@ -23,6 +30,8 @@ export interface ProxyOptions {
   readonly input: Readable
   /** Lines for the client are written here. */
   readonly output: Writable
+  /** Replaces single limits. */
+  readonly limits?: Partial<ProxyLimits>
   /** Clock, ids and timers. Default: those of the system. */
   readonly source?: RecorderSource
   /** Writes a line to the editor's log. */
@@ -48,10 +57,13 @@ const mostUnsent = 4 * 1_024 * 1_024
  *  restart after its process has ended. */
 export function startProxy(options: ProxyOptions): AcpProxy {
   const { store, name, log, source = systemRecorderSource } = options
+  const limits: ProxyLimits = { answerMs: defaultAnswerMs, cancelMs: 10_000, ...options.limits }
   const sessions = createProxySessions()
   const replies = createPendingReplies()
   const requestIds = createAgentRequestIds()
   const permissions = createPermissionLog()
+  const terminals = createTerminalLog()
+  let isStoreAway = false
   const done = Promise.withResolvers<number>()
   let leaving = false
   /** Resolves when the client has taken all lines. Null if no replay waits for that. */
@@ -68,6 +80,7 @@ export function startProxy(options: ProxyOptions): AcpProxy {
   })
   const slot = createAgentProcessSlot({
     command: options.command,
+    answerMs: limits.answerMs,
     onLine: (line, generation) => agentSaid({ line, generation }),
     onEnd: onAgentEnd,
     onDrain: () => client.resume(),
@@ -76,6 +89,7 @@ export function startProxy(options: ProxyOptions): AcpProxy {
   const context: ProxyContext = {
     store,
     source,
+    limits,
     name,
     slot,
     replies,
@@ -101,23 +115,37 @@ export function startProxy(options: ProxyOptions): AcpProxy {
       if (slot.unsent > mostUnsent) client.pause()
     },
     log,
+    storeIsAway(error) {
+      if (!isStoreAway) log(`storage: away: ${errorText(error)}. What is said is stored when it is back`)
+      isStoreAway = true
+    },
+    storeIsBack() {
+      if (isStoreAway) log('storage: back: what was said meanwhile is stored')
+      isStoreAway = false
+    },
     giveUp: () => void leave(1),
   }
   const fromClient = createClientLineHandler(context)
-  const fromAgent = createAgentLineHandler(context, requestIds, permissions)
+  const fromAgent = createAgentLineHandler(context, requestIds, permissions, terminals)
   const agentSaid = inOrder(fromAgent.handle, error => log(String(error)))
 
   function clientSaid(line: WireLine): void {
-    if (line.message?.method !== undefined) fromClient(line)
-    else clientAnswered(line)
+    try {
+      if (line.message?.method !== undefined) fromClient(line)
+      else clientAnswered(line)
+    } catch (error) {
+      log(`not handled: ${errorText(error)}`)
+    }
   }
 
   /** The client's answer to a request of the agent. Dropped if that process has ended. */
   function clientAnswered(line: WireLine): void {
     const bytes = requestIds.incoming(line, slot.generation)
+    if (bytes) context.toAgent(bytes)
     const asked = permissions.answered(line)
     asked?.session.seat.trace({ type: 'permission', data: asked.data })
-    if (bytes) context.toAgent(bytes)
+    const shown = terminals.answered(line)
+    shown?.session.seat.hear({ type: 'terminal', change: shown.change })
   }
 
   /** The process has ended: open requests are answered, and the next prompt starts a new process. */
@@ -136,6 +164,8 @@ export function startProxy(options: ProxyOptions): AcpProxy {
       for (const { abort } of prompts) abort.abort(new DOMException('gone', 'AbortError'))
     const end = await slot.end()
     await Promise.allSettled(sessions.all().map(({ seat }) => seat.idle()))
+    const unstored = sessions.all().reduce((sum, { seat }) => sum + seat.unstored, 0)
+    if (unstored > 0) log(`storage: lost: ${unstored} turns, because the store is still away`)
     // A client that is being read would keep the process alive.
     client.pause()
     client.close()

@@ -1,4 +1,5 @@
 import { errorText } from '../../core/error-text.ts'
+import type { TurnReport } from '../../recorder/recording.ts'
 import type { RunningAgent } from '../process/agent-process-slot.ts'
 import type { PromptEnd } from '../seat/seat-prompt.ts'
 import { promptEndOf } from '../seat/seat-prompt.ts'
@@ -7,7 +8,7 @@ import { ConnectionEnded, RpcError } from '../wire/rpc-error.ts'
 import { withFirstElements } from '../wire/splice.ts'
 import type { WireLine } from '../wire/wire-line.ts'
 import type { ProxyContext } from './proxy-context.ts'
-import type { ProxySession } from './proxy-sessions.ts'
+import type { OpenPrompt, ProxySession } from './proxy-sessions.ts'
 import { errorLine, resultLine, rpcFailure, withSessionId } from './reply-lines.ts'
 
 /** Handles a prompt of the client: stores it, relays the client's line with the injected text, and stores the
@@ -19,17 +20,26 @@ export async function relayPrompt(
 ): Promise<void> {
   const id = line.message!.id!
   const params = line.message!.params!
-  const under = { abort: new AbortController(), sent: false }
+  const under: OpenPrompt = { abort: new AbortController(), giveUp: null }
   session.prompts.add(under)
   // The agent's answer. It is relayed only after the turn is stored, so that the client can rely on it.
   let answer: Buffer | null = null
+  let isSent = false
+  let lost: unknown = null
+  const words = [messageFromPrompt(Array.isArray(params.prompt) ? params.prompt : [])]
+  const { signal } = under.abort
+  const answerClient = (error: unknown) => {
+    const isOver = signal.aborted || error instanceof ConnectionEnded
+    context.toClient(answer ?? (isOver ? resultLine(id, cancelled) : errorLine(id, rpcFailure(error))))
+  }
   const send = (agent: RunningAgent, sessionId: string, injected: string | null) =>
     sendOn(context, session, line, {
       agent,
       sessionId,
       injected,
+      prompt: under,
       onSent() {
-        under.sent = true
+        isSent = true
       },
       onAnswer(bytes) {
         answer = bytes
@@ -37,24 +47,36 @@ export async function relayPrompt(
     })
 
   try {
-    const { error } = await session.seat.prompt({
-      words: [messageFromPrompt(Array.isArray(params.prompt) ? params.prompt : [])],
-      signal: under.abort.signal,
+    const { report, error } = await session.seat.prompt({
+      words,
+      signal,
       send,
       onMemory: report => {
         if (report.outcome !== 'fresh')
           context.log(`${session.id}: ${memoryText(report.outcome, report.injected)}`)
       },
-      onTrouble: ({ kind, error: trouble }) => context.log(`storage: ${kind}: ${String(trouble)}`),
+      onTrouble({ kind, error: trouble }) {
+        // A dropped draft is not a loss if its message is stored.
+        if (kind === 'lost') lost = trouble
+        else context.log(`storage: ${kind}: ${String(trouble)}`)
+      },
     })
-    const isOver = under.abort.signal.aborted || error instanceof ConnectionEnded
-    context.toClient(answer ?? (isOver ? resultLine(id, cancelled) : errorLine(id, rpcFailure(error))))
+    answerClient(error)
+    const logLoss = ({ saved }: Pick<TurnReport, 'saved'>) => {
+      if (lost !== null && !saved) context.log(`storage: lost: ${String(lost)}`)
+    }
+    if (report.whenSaved) void report.whenSaved.then(logLoss)
+    else logLoss(report)
   } catch (error) {
-    // A prompt that cannot be stored is relayed anyway.
-    context.log(`not recorded: ${errorText(error)}`)
-    const { sessionId } = session.seat
-    if (sessionId === null) context.toClient(errorLine(id, rpcFailure(error)))
-    else context.toAgent(withSessionId(line, sessionId))
+    if (isSent || signal.aborted || session.seat.sessionId === null) {
+      context.log(`not recorded: ${errorText(error)}`)
+      answerClient(error)
+      return
+    }
+    // A prompt that cannot be stored now is relayed anyway, and stored later.
+    context.storeIsAway(error)
+    const unstored = session.seat.promptUnstored({ words, signal, send })
+    await unstored.then(({ error }) => answerClient(error), answerClient)
   } finally {
     session.prompts.delete(under)
   }
@@ -66,6 +88,7 @@ interface RelayedPrompt {
   readonly agent: RunningAgent
   readonly sessionId: string
   readonly injected: string | null
+  readonly prompt: OpenPrompt
   onSent(): void
   onAnswer(bytes: Buffer): void
 }
@@ -74,13 +97,14 @@ async function sendOn(
   { toAgent, replies }: ProxyContext,
   session: ProxySession,
   line: WireLine,
-  { agent, sessionId, injected, onSent, onAnswer }: RelayedPrompt,
+  { agent, sessionId, injected, prompt, onSent, onAnswer }: RelayedPrompt,
 ): Promise<PromptEnd> {
   await repeatSettings(session, agent, sessionId)
+  prompt.abort.signal.throwIfAborted()
   const id = line.message!.id!
   const mapped = withSessionId(line, sessionId)
   const block = injected === null ? [] : [JSON.stringify({ type: 'text', text: injected })]
-  return new Promise((resolve, reject) => {
+  return new Promise<PromptEnd>((resolve, reject) => {
     replies.expect(id, {
       onAnswer(reply) {
         onAnswer(reply.bytes)
@@ -92,6 +116,13 @@ async function sendOn(
     })
     toAgent(withFirstElements(mapped, ['params', 'prompt'], block))
     onSent()
+    prompt.giveUp = () => {
+      // A late answer is not relayed: the client has one.
+      replies.expect(id, { onAnswer: () => {}, onDeath: () => {} })
+      reject(new ConnectionEnded('the agent did not end a cancelled turn'))
+    }
+  }).finally(() => {
+    prompt.giveUp = null
   })
 }
 

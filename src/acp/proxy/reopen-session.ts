@@ -1,17 +1,19 @@
 import type { Block } from '../../core/block.ts'
 import type { BranchRef } from '../../core/branch.ts'
-import type { JsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
 
 import { isNonEmpty, type NewMessage } from '../../core/message.ts'
 import { itemsOf } from '../../core/pages.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { openReplay, type ReplayWindow } from '../seat/replay-window.ts'
+import { terminalKeyOf } from '../transcript/call-update.ts'
 import { createFold, type FoldEffect } from '../transcript/fold.ts'
 import type { Heard } from '../transcript/heard.ts'
 import { replayUpdates } from '../transcript/replay-updates.ts'
+import { isObject } from '../wire/is-object.ts'
 import type { WireLine } from '../wire/wire-line.ts'
 import { createProxySession, findProxySession } from './create-session.ts'
-import type { ProxyContext } from './proxy-context.ts'
+import type { ProxyContext, ProxyStore } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 import { errorLine, resultLine, rpcFailure, unknownSessionLine, updateLine } from './reply-lines.ts'
 
@@ -27,23 +29,49 @@ export async function reopenSession(context: ProxyContext, line: WireLine): Prom
     const ref = await session.branch()
     // A part of an answer that an earlier process received is shown, too.
     await takeOver(context.store, ref.conversationId, ref.name, context.source)
-    const { sessionId: _, ...answer } = await session.seat.sit()
+    // The agent opens its session meanwhile: some take seconds.
+    const opened = openAgentSession(session)
+    opened.catch(() => undefined)
     if (method === 'session/load') await replay(context, sessionId, ref)
-    context.toClient(resultLine(id, answer))
+    await opened
+    context.toClient(resultLine(id, session.shown))
   } catch (error) {
     context.toClient(errorLine(id, rpcFailure(error)))
   }
 }
 
+/** Opens a session of the agent, if there is none, and keeps its modes and options. */
+async function openAgentSession(session: ProxySession): Promise<void> {
+  if (session.seat.sessionId !== null) return
+  const { sessionId: _, ...shown } = await session.seat.sit()
+  session.shown = shown
+}
+
 /** Sends all messages, in order, before the answer. Reads on as the client takes them. */
 async function replay(context: ProxyContext, sessionId: string, ref: BranchRef): Promise<void> {
-  const { store, toClient, clientIsReady } = context
+  const { store, slot, toClient, clientIsReady } = context
+  const terminalKey = terminalKeyOf(slot.clientCapabilities)
   const { head } = await store.getBranch(ref)
   if (head === null) return
-  for await (const update of replayUpdates(itemsOf(page => store.listPath(head, page)))) {
+  for await (const update of replayUpdates(
+    itemsOf(page => store.listPath(head, page)),
+    terminalKey,
+  )) {
     toClient(updateLine(sessionId, update))
     await clientIsReady()
   }
+  const plan = await lastPlan(store, ref)
+  if (plan) toClient(updateLine(sessionId, { sessionUpdate: 'plan', entries: plan }))
+}
+
+/** The newest plan of a conversation. Null if it has several branches: a plan belongs to one of them. */
+async function lastPlan(store: ProxyStore, { conversationId }: BranchRef): Promise<Json | null> {
+  const [branches, plans] = await Promise.all([
+    store.listBranches(conversationId, { limit: 2 }),
+    store.listEvents(conversationId, { types: ['plan'], order: 'descending', limit: 1 }),
+  ])
+  const entries = plans.items[0]?.data.entries
+  return branches.items.length === 1 && Array.isArray(entries) ? entries : null
 }
 
 /** A session that only the agent may know. The client's request is relayed, the client gets the agent's own
@@ -58,9 +86,11 @@ async function adoptSession(context: ProxyContext, line: WireLine): Promise<void
   }
   const window = openReplay(context.source)
   const knows = Promise.withResolvers<boolean>()
+  let answer: unknown = null
   context.replies.expect(id, {
     onAnswer(reply) {
       context.toClient(reply.bytes)
+      answer = reply.message!.result
       window.answered()
       knows.resolve(reply.message!.error === undefined)
     },
@@ -69,7 +99,12 @@ async function adoptSession(context: ProxyContext, line: WireLine): Promise<void
       knows.resolve(false)
     },
   })
-  const done = (async () => ((await knows.promise) ? await keep(context, sessionId, params, window) : null))()
+  const done = (async () => {
+    if (!(await knows.promise)) return null
+    const session = await keep(context, sessionId, params, window)
+    if (isObject(answer)) session.shown = answer
+    return session
+  })()
   context.adoptions.set(sessionId, { window, done })
   context.toAgent(line.bytes)
   try {

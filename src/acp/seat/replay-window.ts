@@ -12,6 +12,8 @@ const longestMs = 5_000
  *  them from the store instead. */
 export interface ReplayWindow {
   readonly isOpen: boolean
+  /** The number of updates so far. */
+  readonly count: number
   hear(heard: Heard): void
   /** The agent has answered: from now on, silence ends the replay. */
   answered(): void
@@ -40,6 +42,9 @@ export function openReplay(source: Pick<RecorderSource, 'now' | 'after'>): Repla
   return {
     get isOpen() {
       return isOpen
+    },
+    get count() {
+      return replayed.length
     },
     hear(heard) {
       replayed.push(heard)

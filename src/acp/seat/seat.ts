@@ -1,3 +1,4 @@
+import { UnavailableError } from '../../core/errors.ts'
 import type { NewEvent } from '../../core/event.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -17,12 +18,17 @@ import { openReplay } from './replay-window.ts'
 import type { PromptEnd, SeatPrompt, SeatPromptResult } from './seat-prompt.ts'
 import { costOfTurn, promptIn, replayIn, routeUpdate, type SeatState, sessionIn } from './seat-state.ts'
 import { createSessionKeeper, type SessionKeeperOptions, type SessionPlan } from './session-keeper.ts'
+import { createUnstoredTurns, type UnstoredTurn } from './unstored-turns.ts'
 
 export interface SeatOptions extends Omit<SessionKeeperOptions, 'limits' | 'source'> {
   readonly limits?: InjectionLimits
   readonly source?: RecorderSource
   /** Late updates could not be stored. They stay in memory, and are tried again. */
   onLateFailure?(error: unknown): void
+  /** All turns that waited for the store are stored. */
+  onStored?(): void
+  /** A turn was dropped: too many wait for the store. */
+  onLost?(): void
 }
 
 /** One branch, held by one session of one agent. It gives the agent its memory, stores prompts and answers,
@@ -37,6 +43,8 @@ export interface Seat {
   readonly wasResumed: boolean
   /** True until the agent has been prompted in this session (S4-20). */
   readonly isFirstMessage: boolean
+  /** How many turns wait in memory for the store. */
+  readonly unstored: number
   /** True while a session is being opened: its id may not be known yet. */
   readonly isSitting: boolean
   /** Opens a session, if there is none, and returns the agent's answer. */
@@ -49,6 +57,11 @@ export interface Seat {
    *  the prompt, and stores the answer. One prompt at a time, in the order of the calls. Rejects only if the
    *  prompt could not be stored. */
   prompt(prompt: SeatPrompt): Promise<SeatPromptResult>
+  /** Sends a prompt that the store cannot take. The turn is kept in memory, and stored when the store is
+   *  back. Rejects if the agent has no session. */
+  promptUnstored(
+    prompt: Pick<SeatPrompt, 'words' | 'signal' | 'send'>,
+  ): Promise<Omit<SeatPromptResult, 'report'>>
   /** Takes an update of the agent. Returns `show` if a client should see it. */
   hear(heard: Heard): 'show' | 'hide'
   /** The agent asks for a permission: announced calls are stored first. */
@@ -69,12 +82,20 @@ export function createSeat(options: SeatOptions): Seat {
   const keeper = createSessionKeeper({ ...options, source, limits })
   const { move, planFor } = keeper
   /** The recorder of the current turn. */
-  let turn: TurnRecorder | null = null
+  let turn: Pick<TurnRecorder, 'hear' | 'settle' | 'trace'> | null = null
   const oneAtATime = createSerialQueue()
   const watch = watchSilence(source)
   const late = createLateUpdates(source, () => oneAtATime(storeLate))
+  const unstored = createUnstoredTurns(source, {
+    store: storeTurn,
+    later: () => oneAtATime(() => unstored.storeAll()),
+    onStored: () => options.onStored?.(),
+    onLost: () => options.onLost?.(),
+  })
 
   async function prompt(prompt: SeatPrompt): Promise<SeatPromptResult> {
+    // Turns are stored in order, and a store that is away is tried again in the background only.
+    if (unstored.count > 0) throw new UnavailableError('earlier turns wait for the store')
     await storeLate()
     const { words, onBusy = 'wait', key, signal, onTrouble, onWait, onEffect } = prompt
     const opening = {
@@ -88,7 +109,11 @@ export function createSeat(options: SeatOptions): Seat {
     }
     const recording = await beginTurn(store, await options.branch(), opening, source)
     prompt.onBegun?.(recording)
-    const recorder = recordTurn(recording, { source, ...(onEffect ? { onEffect } : {}) })
+    const recorder = recordTurn(recording, {
+      source,
+      ...(onEffect ? { onEffect } : {}),
+      ...(onTrouble ? { onTrouble } : {}),
+    })
     let end: PromptEnd | null = null
     let error: unknown = null
     try {
@@ -103,7 +128,7 @@ export function createSeat(options: SeatOptions): Seat {
     move({ type: 'ended' })
     turn = null
     if (end && cost !== null) end = { ...end, usage: { cost, ...end.usage } }
-    const status = end ? (end.stop === 'cancelled' ? 'interrupted' : 'complete') : statusOf(error, signal)
+    const status = end ? statusOfEnd(end) : statusOf(error, signal)
     const usage = end?.usage ? { usage: end.usage } : {}
     const report = await recorder.end({ status, stop: end?.stop ?? null, ...usage })
     // An agent that answered has the whole turn, also one that it refused or that was cancelled. One that
@@ -114,6 +139,44 @@ export function createSeat(options: SeatOptions): Seat {
     // The caller may exit once this resolves.
     await keeper.linksWritten()
     return { report, end, error }
+  }
+
+  async function promptUnstored({
+    words,
+    signal,
+    send,
+  }: Parameters<Seat['promptUnstored']>[0]): Promise<Omit<SeatPromptResult, 'report'>> {
+    const agent = await unlessAborted(options.start(), signal)
+    const session = sessionIn(keeper.state)
+    if (!session) throw new UnavailableError('the store cannot be reached, and the agent has no session')
+    const heard: Heard[] = []
+    const nothing = () => {}
+    move({ type: 'prompt', head: null, injected: null })
+    turn = { hear: one => heard.push(one), settle: nothing, trace: nothing }
+    let end: PromptEnd | null = null
+    let error: unknown = null
+    try {
+      end = await send(agent, session.sessionId, null, null)
+    } catch (thrown) {
+      error = thrown
+    }
+    if (end) await watch.silence()
+    move({ type: 'ended' })
+    turn = null
+    const status = end ? statusOfEnd(end) : statusOf(error, signal)
+    const usage = end?.usage ? { usage: end.usage } : {}
+    unstored.add({ words, heard, ending: { status, stop: end?.stop ?? null, ...usage } })
+    return { end, error }
+  }
+
+  /** Stores a turn that was kept in memory. The agent knows it. */
+  async function storeTurn({ words, heard, ending }: UnstoredTurn): Promise<void> {
+    const { agent: model } = options
+    const opening = { words, onBusy: 'wait', model } as const
+    const recording = await beginTurn(store, await options.branch(), opening, source)
+    const recorder = recordTurn(recording, { source })
+    for (const one of heard) recorder.hear(one)
+    keeper.rememberTurn(await recorder.end(ending))
   }
 
   async function sendPrompt(
@@ -160,7 +223,11 @@ export function createSeat(options: SeatOptions): Seat {
     // everything since its first prompt in this session, the turns that still wait to be stored included.
     if (recording.head === null && state.phase === 'seated' && state.isPrompted)
       return { session: state.session, plan: planNothing(state.session) }
-    const planned = await planFor(before, history !== undefined)
+    const planned = await planFor(before, history !== undefined).catch((error: unknown) => {
+      // A living agent is prompted, whatever the store may have that it lacks.
+      if (keeper.state.phase !== 'seated' || !(error instanceof UnavailableError)) throw error
+      return { session: keeper.state.session, plan: planNothing(keeper.state.session) }
+    })
     signal?.throwIfAborted()
     const isNew = keeper.state.phase === 'seated' && !keeper.state.isPrompted
     const needsNothing = !isNew && planned.plan.text === null
@@ -179,6 +246,7 @@ export function createSeat(options: SeatOptions): Seat {
   /** Stores late updates after the turn that they belong to. They are taken out of the buffer only when the
    *  turn is open again, so that nothing is lost if that fails. */
   async function storeLate(): Promise<void> {
+    await unstored.storeAll()
     if (late.isEmpty) return
     try {
       const branch = await options.branch()
@@ -222,6 +290,9 @@ export function createSeat(options: SeatOptions): Seat {
       const { state } = keeper
       return state.phase === 'seated' ? !state.isPrompted : state.phase !== 'prompting'
     },
+    get unstored() {
+      return unstored.count
+    },
     get isSitting() {
       return keeper.state.phase === 'sitting'
     },
@@ -237,13 +308,16 @@ export function createSeat(options: SeatOptions): Seat {
     },
     memory: () => oneAtATime(async () => (await planFor(await headNow())).plan.report),
     prompt: one => oneAtATime(() => prompt(one)),
+    promptUnstored: one => oneAtATime(() => promptUnstored(one)),
     hear(heard) {
       if (heard.type === 'usage' && heard.cost !== null) move({ type: 'cost', soFar: heard.cost })
       if (isHistoryUpdate(heard)) watch.heard()
       const { to, show } = routeUpdate(keeper.state, heard)
       if (to === 'turn') hearInTurn(heard)
-      else if (to === 'late') late.add(heard)
-      else if (to === 'replay') replayIn(keeper.state)?.hear(heard)
+      else if (to === 'late') {
+        if (unstored.count === 0) late.add(heard)
+        else unstored.addLate(heard)
+      } else if (to === 'replay') replayIn(keeper.state)?.hear(heard)
       return show
     },
     asked: () => turn?.settle(),
@@ -254,6 +328,10 @@ export function createSeat(options: SeatOptions): Seat {
       await keeper.linksWritten()
     },
   }
+}
+
+function statusOfEnd({ stop }: PromptEnd): 'interrupted' | 'complete' {
+  return stop === 'cancelled' ? 'interrupted' : 'complete'
 }
 
 /** The status of a turn that the agent did not end: cancelled by us, interrupted by its death, or refused. */

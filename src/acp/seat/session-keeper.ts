@@ -6,7 +6,7 @@ import type { TurnReport } from '../../recorder/recording.ts'
 import type { RecorderSource } from '../../system/source.ts'
 import type { InjectionLimits } from '../memory/history-text.ts'
 import { type MemoryPlan, planMemory } from '../memory/plan-memory.ts'
-import type { RunningAgent } from '../process/agent-process-slot.ts'
+import { defaultAnswerMs, type RunningAgent } from '../process/agent-process-slot.ts'
 import type { SeatStore } from './seat-prompt.ts'
 import { nextState, type SeatEvent, type SeatState, sessionIn, vacantSeat } from './seat-state.ts'
 import { type SeatSession, takeSeat } from './take-seat.ts'
@@ -24,6 +24,10 @@ export interface SessionKeeperOptions {
   branch(): Promise<BranchRef>
   /** The running agent, started if there is no process. */
   start(): Promise<RunningAgent>
+  /** How long the agent may be silent before it has opened a session. Default: 60,000. */
+  readonly answerMs?: number
+  /** The agent has been silent for that long: its process must be ended. */
+  onSilence?(method: string): void
   /** The agent's session id for this seat is known, or has changed. */
   onSession?(sessionId: string): void
 }
@@ -55,7 +59,7 @@ export interface SessionKeeper {
 }
 
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
-  const { store, limits, source, agent: name, directory, params } = options
+  const { store, limits, source, agent: name, directory, params, answerMs = defaultAnswerMs } = options
   let state: SeatState = vacantSeat
   /** The opening of a session that is under way: an aborted prompt leaves it to the next one. */
   let sitting: Promise<SeatSession> | null = null
@@ -82,6 +86,8 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       const request = { store, branch, head, name, directory, params, limits, source, bringsHistory, agent }
       const session = await takeSeat({
         ...request,
+        answerMs,
+        onSilence: method => options.onSilence?.(method),
         listen(sessionId, replay) {
           move({ type: 'listen', replay })
           if (sessionId !== null) options.onSession?.(sessionId)

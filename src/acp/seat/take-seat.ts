@@ -37,6 +37,10 @@ export interface TakeSeatOptions {
   readonly source: RecorderSource
   /** True if the prompt brings its own history: then none is put into the system prompt of a new session. */
   readonly bringsHistory?: boolean
+  /** How long the agent may be silent before it has answered. */
+  readonly answerMs: number
+  /** The agent has been silent for that long: its process must be ended. */
+  onSilence?(method: string): void
   /** The running agent; started again if its process has ended. */
   agent(): Promise<RunningAgent>
   /** Called before each request that opens a session. The id is null if the agent has yet to create it. */
@@ -96,7 +100,8 @@ async function reopen(
   const { params, inSystem } = await withHistory(options, upTo)
   const replay = openReplay(source)
   options.listen(foreignId, replay)
-  const answer = await agent.request(`session/${tier}`, { ...params, sessionId: foreignId })
+  const request = { ...params, sessionId: foreignId }
+  const answer = await withSilenceLimit(options, replay, agent, `session/${tier}`, request)
   replay.answered()
   return { sessionId: foreignId, answer: isObject(answer) ? answer : {}, way: tier, replay, inSystem }
 }
@@ -107,13 +112,35 @@ async function beginSession(options: TakeSeatOptions): Promise<Omit<SeatSession,
   const { params, inSystem } = await withHistory(options, inSystemPrompt ? options.head : null)
   const replay = openReplay(options.source)
   options.listen(null, replay)
-  const answer = await agent.request('session/new', params)
+  const answer = await withSilenceLimit(options, replay, agent, 'session/new', params)
   replay.answered()
   if (!isObject(answer) || typeof answer.sessionId !== 'string')
     throw new Error('the agent began a session without an id')
   const { sessionId } = answer
   options.listen(sessionId, replay)
   return { sessionId, answer, way: 'new', replay, seen: null, inSystem }
+}
+
+/** Sends a request. If the agent sends neither an answer nor updates for a while, its process is ended, and
+ *  with it the request. A long replay may take as long as it needs. */
+async function withSilenceLimit(
+  { source, answerMs, onSilence }: TakeSeatOptions,
+  replay: ReplayWindow,
+  agent: RunningAgent,
+  method: string,
+  params: JsonObject,
+): Promise<unknown> {
+  let callOff = () => {}
+  const watch = (count: number) => {
+    const check = () => (replay.count === count ? onSilence?.(method) : watch(replay.count))
+    callOff = source.after(answerMs, check, { idle: true })
+  }
+  watch(replay.count)
+  try {
+    return await agent.request(method, params)
+  } finally {
+    callOff()
+  }
 }
 
 /** The parameters, with the history up to this message in the system prompt. */

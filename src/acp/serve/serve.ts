@@ -62,7 +62,7 @@ function answerRequests(
     withRequestErrors(async () => sessions().get(sessionId).prompt(prompt, signal)),
   )
   app.onRequest(methods.agent.initialize, ({ params }) => {
-    sessions().introduced(params.clientCapabilities?.fs ?? {})
+    sessions().introduced(params.clientCapabilities)
     return introduction(served)
   })
   app.onRequest(session.new, ({ params }) =>

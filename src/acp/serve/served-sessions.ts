@@ -1,5 +1,10 @@
 import { isAbsolute } from 'node:path'
-import type { AgentContext, ListSessionsResponse, McpServer } from '@agentclientprotocol/sdk/unstable'
+import type {
+  AgentContext,
+  ClientCapabilities,
+  ListSessionsResponse,
+  McpServer,
+} from '@agentclientprotocol/sdk/unstable'
 import type { BranchRef } from '../../core/branch.ts'
 import { itemsOf } from '../../core/pages.ts'
 import type { BranchInConversation } from '../../core/ports.ts'
@@ -9,6 +14,7 @@ import { directoryOf } from '../sessions/directory.ts'
 import { forkBranch } from '../sessions/fork-branch.ts'
 import { findSession } from '../sessions/session-id.ts'
 import { listSessions } from '../sessions/session-list.ts'
+import { type TerminalKey, terminalKeyOf } from '../transcript/call-update.ts'
 import { replayUpdates } from '../transcript/replay-updates.ts'
 import type { FileCapabilities } from './editor-files.ts'
 import { invalidParamsError, unknownSessionError } from './request-error.ts'
@@ -24,8 +30,8 @@ export interface SessionRequest {
 
 /** The sessions of a client. */
 export interface ServedSessions {
-  /** Sets the file access that the client allows. */
-  introduced(files: FileCapabilities): void
+  /** Sets the file access that the client allows, and how it shows terminals. */
+  introduced(capabilities: ClientCapabilities | undefined): void
   /** An open session. Throws the error for an unknown session. */
   get(sessionId: string): ServedSession
   find(sessionId: string): ServedSession | null
@@ -51,6 +57,7 @@ export function createServedSessions(
   const open = new Map<string, ServedSession>()
   const ends = new Set<Promise<void>>()
   let files: FileCapabilities = {}
+  let terminalKey: TerminalKey = null
   let ended = false
 
   async function start(
@@ -104,7 +111,8 @@ export function createServedSessions(
 
   return {
     introduced(can) {
-      files = can
+      files = can?.fs ?? {}
+      terminalKey = terminalKeyOf(can)
     },
     get(sessionId) {
       const session = open.get(sessionId)
@@ -114,6 +122,9 @@ export function createServedSessions(
     find: sessionId => open.get(sessionId) ?? null,
     begin: wanted => start(newId(), wanted, null),
     async open(sessionId, wanted, { show } = {}) {
+      // A session without a prompt is not in the store.
+      const empty = open.get(sessionId)
+      if (empty?.branch === null) return empty
       const place = await placeOf(sessionId)
       // A part of an answer whose process died is stored now, and shown.
       await takeOver(store, place.conversation.id, place.branch.name)
@@ -142,8 +153,9 @@ export function createServedSessions(
     async delete(sessionId) {
       const isOpen = open.has(sessionId)
       await close(sessionId)
-      const place = isOpen ? await findSession(store, sessionId) : await placeOf(sessionId)
-      if (place) await deleteSession(store, place)
+      const place = await findSession(store, sessionId)
+      // An unknown session is deleted already. One with an owner is refused.
+      if (place) await deleteSession(store, isOpen ? place : await placeOf(sessionId))
     },
     async close(sessionId) {
       if (!open.has(sessionId)) await placeOf(sessionId)
@@ -160,7 +172,8 @@ export function createServedSessions(
     const { head } = branch ? await store.getBranch(branch) : { head: null }
     if (head === null) return
     const messages = itemsOf(page => store.listPath(head, page))
-    for await (const update of replayUpdates(messages)) await session.notify(withToolDetails(update))
+    for await (const update of replayUpdates(messages, terminalKey))
+      await session.notify(withToolDetails(update))
   }
 }
 

@@ -5,6 +5,7 @@ import type { NewMessage } from '../../core/message.ts'
 import { isObject } from '../wire/is-object.ts'
 import { type AnswerText, blockText, createAnswerText } from './answer-text.ts'
 import type { CallChange, Heard } from './heard.ts'
+import { createTerminals, type TerminalRecord, terminalIdsIn, terminalsToJson } from './terminal.ts'
 
 /** A consequence of an update. */
 export type FoldEffect =
@@ -53,18 +54,27 @@ interface CallState {
   news: CallChange
   /** The call as its message contains it, once that is written. */
   stored: ToolCallBlock | null
+  /** The ids of the terminals in its `_meta`. */
+  readonly terminals: Set<string>
   isAnswered: boolean
 }
 
+/** Most characters of all answers of a turn. More would not fit into one string. */
+const mostTurnText = 64 * 1024 * 1024
+
 /** A message is written when it is complete, and a result when it arrives, but nothing is written between a
  *  call and its result. So text that arrives while a tool runs waits for the result. */
-export function createFold(): Fold {
+export function createFold(mostText: number = mostTurnText): Fold {
   const known = new Map<string, CallState>()
+  const terminals = createTerminals()
   /** Steps that are not written yet, in order. Updates go to the last one. */
   let steps: Step[] = []
   /** Calls of the written message that have no result. */
   let running = new Set<CallState>()
   let hasEnded = false
+  let characters = 0
+  /** Bytes of answers beyond the limit. */
+  let leftOut = 0
 
   function open(): Step {
     const last = steps.at(-1)
@@ -81,16 +91,36 @@ export function createFold(): Fold {
 
   function say(block: Block, messageId: string | null): readonly FoldEffect[] {
     if (isWords(block) && blockText(block) === '') return []
+    const size = sizeOf(block)
+    if (characters + size > mostText) {
+      leftOut += size
+      return []
+    }
+    characters += size
     closeLast()
     const written = writeReady()
     open().answer.add(block, messageId)
     return isWords(block) ? [...written, { type: 'draft', piece: pieceOf(block) }] : written
   }
 
+  /** Says in the last message how much of the turn is left out. */
+  function noteLeftOut(): void {
+    if (leftOut > 0) open().answer.add({ type: 'text', text: `\n[… ${leftOut} bytes left out …]` }, null)
+  }
+
   function hearCall(news: CallChange): readonly FoldEffect[] {
     const before = known.get(news.callId)
-    const call: CallState = before ?? { news, stored: null, isAnswered: false }
+    const call: CallState = before ?? {
+      news,
+      stored: null,
+      terminals: new Set(),
+      isAnswered: false,
+    }
     if (call.isAnswered) return []
+    for (const change of news.terminals ?? []) {
+      call.terminals.add(change.terminalId)
+      terminals.hear(change)
+    }
     call.news = mergeCall(call.news, news)
     if (!before) {
       known.set(news.callId, call)
@@ -103,7 +133,8 @@ export function createFold(): Fold {
   }
 
   function answer(call: CallState): readonly FoldEffect[] {
-    const block = resultToBlock(call.news, call.stored!)
+    const shown = terminals.records([...terminalIdsIn(call.news.content ?? []), ...call.terminals])
+    const block = resultToBlock(call.news, call.stored!, shown)
     const { callId, name = '', output, isError = false } = block
     call.isAnswered = true
     running.delete(call)
@@ -141,6 +172,9 @@ export function createFold(): Fold {
           return say({ type: 'thinking', text: heard.text }, heard.messageId)
         case 'call':
           return hearCall(heard.call)
+        case 'terminal':
+          terminals.hear(heard.change)
+          return []
         case 'plan':
           return [{ type: 'trace', event: { type: 'plan', data: { entries: heard.entries } } }]
         case 'user':
@@ -165,11 +199,18 @@ export function createFold(): Fold {
     },
     end() {
       hasEnded = true
+      noteLeftOut()
       const rest = steps
       steps = []
       return rest.filter(({ answer, calls }) => answer.blocks.length + calls.length > 0).flatMap(write)
     },
   }
+}
+
+/** The bytes of a text, or the characters of its data. */
+function sizeOf(block: Block): number {
+  if ('data' in block && typeof block.data === 'string') return block.data.length
+  return Buffer.byteLength(blockText(block))
 }
 
 function isWords({ type }: Block): boolean {
@@ -183,9 +224,20 @@ function pieceOf(block: Block): DraftedPiece {
 /** Merges a change into a call: new fields replace old ones. An ended call stays ended, also while it waits
  *  to be written. */
 function mergeCall(call: CallChange, news: CallChange): CallChange {
+  const meta = call.meta && news.meta ? { meta: mergeMeta(call.meta, news.meta) } : {}
   return isCallEnded(call) && !isCallEnded(news)
-    ? { ...call, ...news, status: call.status! }
-    : { ...call, ...news }
+    ? { ...call, ...news, ...meta, status: call.status! }
+    : { ...call, ...news, ...meta }
+}
+
+/** Each agent has its own member, of which an update may contain a part. */
+function mergeMeta(before: JsonObject, news: JsonObject): JsonObject {
+  const merged: Record<string, Json> = { ...before }
+  for (const [key, value] of Object.entries(news)) {
+    const old = merged[key]
+    merged[key] = isObject(old) && isObject(value) ? { ...old, ...value } : value
+  }
+  return merged
 }
 
 function isCallEnded({ status }: CallChange): boolean {
@@ -194,34 +246,57 @@ function isCallEnded({ status }: CallChange): boolean {
 
 /** The stored form of a call. Fields for people only are in `metadata.acp`. */
 function callToBlock(call: CallChange): ToolCallBlock {
-  const { callId, title, kind, locations, input = {} } = call
+  const { callId, title, kind, locations, meta, input = {} } = call
   const acp = {
     ...(title === undefined ? {} : { title }),
     ...(kind === undefined ? {} : { kind }),
     ...(locations === undefined ? {} : { locations }),
+    ...(meta === undefined ? {} : { meta }),
   }
   return { type: 'tool_call', callId, name: toolName(call), input, ...withAcp(acp) }
 }
 
 /** The stored form of a result. Changes of the call after it was stored are kept with the result. */
-function resultToBlock(call: CallChange, stored: ToolCallBlock): ToolResultBlock {
-  const { callId, title, kind, locations, input, status, content = [] } = call
-  const output = callOutput(call)
+function resultToBlock(
+  call: CallChange,
+  stored: ToolCallBlock,
+  terminals: readonly TerminalRecord[],
+): ToolResultBlock {
+  const { callId, title, kind, locations, meta, input, status, content = [] } = call
+  const output = callOutput(call, terminals)
   const before = isObject(stored.metadata?.acp) ? stored.metadata.acp : {}
   const acp = {
     ...differing('title', title, before.title),
     ...differing('kind', kind, before.kind),
     ...differing('locations', locations, before.locations),
     ...differing('input', input, stored.input),
+    ...differing('meta', meta, before.meta),
+    ...(terminals.length > 0 ? shownIn(terminals, output, call.output) : {}),
     ...(isTold(content, output) ? {} : { content }),
   }
   const isError = status === 'failed' ? { isError: true } : {}
   return { type: 'tool_result', callId, name: stored.name, output, ...isError, ...withAcp(acp) }
 }
 
-/** The output of a tool: as the agent sends it, else the text of its content. */
-function callOutput({ output, content = [] }: CallChange): Json {
-  return output ?? textsOf(content).join('\n')
+/** The output of a tool: as the agent sends it, else the text of its content and terminals. Some agents send
+ *  an exit code as the output, and the text only to a terminal. */
+function callOutput({ output, content = [] }: CallChange, terminals: readonly TerminalRecord[]): Json {
+  const shown = terminals.map(terminal => terminal.output).filter(text => text !== '')
+  if (output !== undefined && shown.every(text => contains(output, text.trim()))) return output
+  return [...textsOf(content), ...shown].join('\n')
+}
+
+/** The terminals of a result, and the output as the agent sent it: none, the stored one, or another. */
+function shownIn(terminals: readonly TerminalRecord[], output: Json, raw: Json | undefined): JsonObject {
+  const sent = raw === undefined ? {} : raw === output ? { isRawOutput: true } : { rawOutput: raw }
+  return { terminals: terminalsToJson(terminals, output), ...sent }
+}
+
+/** Whether one of the strings in a value contains a text. */
+function contains(value: Json, text: string): boolean {
+  if (typeof value === 'string') return value.includes(text)
+  if (value === null || typeof value !== 'object') return false
+  return Object.values(value).some(one => contains(one, text))
 }
 
 /** A name that every provider accepts: the agent's own, else the kind of tool, else the first word of the

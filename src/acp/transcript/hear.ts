@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import { isObject } from '../wire/is-object.ts'
 import { blockFromContent } from './content.ts'
 import type { CallChange, Heard } from './heard.ts'
+import { metaWithoutTerminals, terminalsInMeta } from './terminal.ts'
 
 /** Reads `params.update` of `session/update`. Accepts anything and never throws: an update that is unknown or
  *  incomplete is `other`. */
@@ -44,7 +45,7 @@ function thoughtOf({ content, messageId }: JsonObject): Heard | null {
 }
 
 function callOf(update: JsonObject): Heard | null {
-  const { toolCallId: callId, title, kind, status, rawInput, rawOutput, content, locations } = update
+  const { toolCallId: callId, title, kind, status, rawInput, rawOutput, content, locations, _meta } = update
   if (typeof callId !== 'string' || callId === '') return null
   const name = toolNameOf(update)
   // Null means the same as absent: unchanged.
@@ -58,8 +59,23 @@ function callOf(update: JsonObject): Heard | null {
     ...(isThere(rawOutput) ? { output: rawOutput } : {}),
     ...(Array.isArray(content) ? { content: content.filter(isObject) } : {}),
     ...(Array.isArray(locations) ? { locations } : {}),
+    ...(isObject(_meta) ? metaOf(_meta, callId) : {}),
   }
   return { type: 'call', call }
+}
+
+/** Most characters of one member of `_meta`: some agents repeat whole outputs there. */
+const mostMeta = 16 * 1024
+
+function metaOf(meta: JsonObject, callId: string): Pick<CallChange, 'meta' | 'terminals'> {
+  const terminals = terminalsInMeta(meta, callId)
+  const kept = Object.entries(metaWithoutTerminals(meta)).filter(
+    ([key, value]) => key.length + JSON.stringify(value).length <= mostMeta,
+  )
+  return {
+    ...(kept.length > 0 ? { meta: Object.fromEntries(kept) } : {}),
+    ...(terminals.length > 0 ? { terminals } : {}),
+  }
 }
 
 /** The protocol's `name` is recent. Older agents send the name as `_meta.<agent>.toolName`. */

@@ -1,5 +1,6 @@
 import type { Block } from '../../core/block.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
+import type { TerminalChange } from './terminal.ts'
 
 /** One `session/update`, as far as we understand it. Agents differ in what they send, so `hear` takes nothing
  *  for granted. An update that we do not understand is `other`, and is relayed as well. */
@@ -11,6 +12,8 @@ export type Heard =
   | { readonly type: 'user'; readonly block: Block; readonly messageId: string | null }
   /** A tool call, or a change of one. Absent fields are unchanged. */
   | { readonly type: 'call'; readonly call: CallChange }
+  /** News of a terminal of the client, which a call shows. */
+  | { readonly type: 'terminal'; readonly change: TerminalChange }
   | { readonly type: 'plan'; readonly entries: Json }
   /** The size of the context, and the cost of the session so far, in dollars. */
   | { readonly type: 'usage'; readonly used: number; readonly size: number; readonly cost: number | null }
@@ -33,10 +36,23 @@ export interface CallChange {
   /** Content that the client shows: text, diffs, terminals. */
   readonly content?: readonly JsonObject[]
   readonly locations?: Json
+  /** `_meta`, without terminals and without members that are too large to be kept. */
+  readonly meta?: JsonObject
+  /** Terminals in `_meta`. */
+  readonly terminals?: readonly TerminalChange[]
 }
 
 /** Whether an update belongs to the history, so that a replay may contain it. All other updates describe the
  *  current state of the session. */
 export function isHistoryUpdate({ type }: Heard): boolean {
-  return type === 'answer' || type === 'thought' || type === 'user' || type === 'call' || type === 'plan'
+  return historyTypes.has(type)
 }
+
+const historyTypes: ReadonlySet<Heard['type']> = new Set([
+  'answer',
+  'thought',
+  'user',
+  'call',
+  'terminal',
+  'plan',
+])

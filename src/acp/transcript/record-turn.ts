@@ -35,7 +35,8 @@ export interface RecordTurnOptions {
   readonly source?: RecorderSource
   /** Called with each effect, in order, when it is handed over to be stored. */
   onEffect?(effect: FoldEffect): void
-  /** Called for messages that cannot be stored at all. The report contains them as unsaved. */
+  /** Called for messages that cannot be stored at all, which the report contains as unsaved, and for errors
+   *  of ours. */
   onTrouble?(trouble: Trouble): void
 }
 
@@ -102,11 +103,20 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
     onTheWay(traced())
   }
 
-  /** Nothing is rebuilt from traces: one that cannot be stored is reported and dropped. */
+  /** Nothing is rebuilt from traces: one that cannot be stored is dropped. */
   function onTheWay(write: Promise<unknown>): void {
-    const told = write.catch((error: unknown) => onTrouble?.({ kind: 'lost', error, waiting: 0 }))
+    const told = write.catch(() => undefined)
     writes.add(told)
     void told.finally(() => writes.delete(told))
+  }
+
+  /** Applies effects. An error of ours costs one update, and not the wire. */
+  function guarded(effects: () => readonly FoldEffect[]): void {
+    try {
+      apply(effects())
+    } catch (error) {
+      onTrouble?.({ kind: 'lost', error, waiting: 0 })
+    }
   }
 
   function settleLater(): void {
@@ -118,7 +128,7 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
         settleMs,
         () => {
           callOffSettling = null
-          apply(fold.settle())
+          guarded(() => fold.settle())
         },
         { idle: true },
       )
@@ -154,10 +164,10 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
 
   return {
     hear(heard) {
-      if (!ended) apply(fold.hear(heard))
+      if (!ended) guarded(() => fold.hear(heard))
     },
     settle() {
-      if (!ended) apply(fold.settle())
+      if (!ended) guarded(() => fold.settle())
     },
     trace(event) {
       if (!ended) addTrace(event)

@@ -2,7 +2,7 @@ import { isCall, isResult, type PairedCall, pairUp } from '../../context/view/pa
 import { type Block, isKnown } from '../../core/block.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
-import { callUpdate, loneResultUpdate } from './call-update.ts'
+import { callUpdates, loneResultUpdate, type TerminalKey } from './call-update.ts'
 import { contentFromBlock } from './content.ts'
 
 /** The fewest messages that are replayed together, unless a question follows. */
@@ -20,14 +20,15 @@ export interface Replay {
 }
 
 /** The `update` objects that `session/load` replays for messages, in order. A call and its result are one
- *  update. System messages are omitted. An erased message is replayed as erased. */
-export function createReplay(): Replay {
+ *  update, unless the client shows its output in a terminal (`terminalKey`). System messages are omitted. An
+ *  erased message is replayed as erased. */
+export function createReplay(terminalKey: TerminalKey = null): Replay {
   const idOf = uniqueIds()
   const open = openCalls()
   let held: Message[] = []
 
   function end(): readonly JsonObject[] {
-    const updates = updatesOf(held, idOf)
+    const updates = updatesOf(held, idOf, terminalKey)
     held = []
     open.clear()
     return updates
@@ -47,8 +48,11 @@ export function createReplay(): Replay {
 }
 
 /** Replays the messages of a path as they are read. */
-export async function* replayUpdates(messages: AsyncIterable<Message>): AsyncGenerator<JsonObject, void> {
-  const replay = createReplay()
+export async function* replayUpdates(
+  messages: AsyncIterable<Message>,
+  terminalKey: TerminalKey = null,
+): AsyncGenerator<JsonObject, void> {
+  const replay = createReplay(terminalKey)
   for await (const message of messages) yield* replay.add(message)
   yield* replay.end()
 }
@@ -89,7 +93,11 @@ function uniqueIds(): (stored: string) => string {
   }
 }
 
-function updatesOf(messages: readonly Message[], idOf: (stored: string) => string): readonly JsonObject[] {
+function updatesOf(
+  messages: readonly Message[],
+  idOf: (stored: string) => string,
+  terminalKey: TerminalKey,
+): readonly JsonObject[] {
   const { calls, claims } = pairUp(inExchanges(messages))
   return messages.flatMap((message, at) => {
     if (message.role === 'system') return []
@@ -102,16 +110,10 @@ function updatesOf(messages: readonly Message[], idOf: (stored: string) => strin
       switch (block.type) {
         case 'tool_call': {
           const call = made.shift()
-          return call
-            ? [
-                callUpdate(
-                  call.block,
-                  idOf(call.block.callId),
-                  call.result?.block ?? null,
-                  isErased(messages, call),
-                ),
-              ]
-            : []
+          if (!call) return []
+          const result = call.result?.block ?? null
+          const id = idOf(call.block.callId)
+          return callUpdates(call.block, id, result, isErased(messages, call), terminalKey)
         }
         case 'tool_result':
           return claimed.shift() ? [] : [loneResultUpdate(block)]

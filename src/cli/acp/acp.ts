@@ -15,6 +15,7 @@ import { missingKey } from '../model/provider-keys.ts'
 import { modelName } from '../output/model-name.ts'
 import { noteLine } from '../output/print.ts'
 import { shownLocation } from '../store/store-location.ts'
+import { lateStore } from './late-store.ts'
 
 /** `skein acp`: serves an editor on stdin and stdout, with our own agent or as a proxy that gives another
  *  agent a memory. */
@@ -47,7 +48,12 @@ async function relay(
   const say = (note: string) => {
     if (!quiet) err.line(noteLine(note, err))
   }
-  const store = await context.store()
+  // The agent works without the store: an editor would have no agent at all otherwise.
+  let refusal: { readonly error: unknown } | null = null
+  const store = lateStore(context.store, error => {
+    refusal = { error }
+    proxy.close()
+  })
   say(`${name}: conversations are stored in ${shownLocation(context)}`)
   if (stdin.isTTY) say('an editor starts this and talks with it: see docs/acp.md. Ctrl+D ends it')
   const proxy = startProxy({
@@ -61,6 +67,7 @@ async function relay(
   })
   signal.addEventListener('abort', () => proxy.close(), { once: true })
   const code = await proxy.done
+  if (refusal) throw (refusal as { readonly error: unknown }).error
   return (await waitUntilSaved(store, context)) ? code : exitCode.failure
 }
 

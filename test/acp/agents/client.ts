@@ -29,7 +29,8 @@ export class Refused extends Error {
 export interface ClientOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** Answers the agent's requests; `undefined` refuses with -32601. Default: allows permissions. */
+  /** Answers the agent's requests; `undefined` refuses with -32601. A promise is an answer, too. Default:
+   *  allows permissions. */
   readonly onRequest?: (method: string, params: unknown) => unknown
   /** Capabilities of the client. Default: files can be read and written. */
   readonly capabilities?: object
@@ -120,7 +121,9 @@ export async function startClient(command: readonly string[], options: ClientOpt
     else if (method !== undefined && id !== undefined) {
       const result = options.onRequest?.(method, params) ?? ordinaryAnswer(method, params)
       const refusal = { error: { code: -32_601, message: `no method ${method}` } }
-      say({ id, ...(result === undefined ? refusal : { result }) })
+      const reply = (answer: unknown) => say({ id, ...(answer === undefined ? refusal : { result: answer }) })
+      if (result instanceof Promise) void result.then(reply)
+      else reply(result)
     } else if (method === undefined) open.get(Number(id))?.(message)
   }
 

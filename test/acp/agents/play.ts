@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AgentContext, SessionUpdate, StopReason } from '@agentclientprotocol/sdk/unstable'
 import type { Entry } from './memory.ts'
+import { runCommand } from './run-command.ts'
 import type { Step, ToolStep } from './step.ts'
 
 export interface Playing {
@@ -46,6 +47,9 @@ export async function play(steps: AsyncIterable<Step>, playing: Playing): Promis
         return say('agent_thought_chunk', step.text)
       case 'tool':
         shown.push(await callTool(step, playing, send))
+        return
+      case 'command':
+        shown.push(...(await runCommand(step, playing, send)))
         return
       case 'plan':
         return send({ sessionUpdate: 'plan', entries: step.steps.map(planned) })

@@ -7,6 +7,7 @@ export type Step =
   | { readonly type: 'usage'; readonly used: number; readonly size: number; readonly cost?: number }
   | { readonly type: 'title'; readonly title: string }
   | ToolStep
+  | CommandStep
   /** The agent's process exits at once. */
   | { readonly type: 'die' }
   | { readonly type: 'stop'; readonly reason: 'end_turn' | 'max_tokens' | 'refusal' }
@@ -19,6 +20,21 @@ export interface ToolStep {
   readonly output: string
   /** The person is asked first; a refusal makes the call fail. */
   readonly asks?: boolean
+  readonly callId?: string
+}
+
+/** A command whose output a client shows in a terminal. */
+export interface CommandStep {
+  readonly type: 'command'
+  readonly command: string
+  /** The chunks of its output. An agent that uses the client's terminals ignores them: the client runs the
+   *  command. */
+  readonly output: readonly string[]
+  readonly exitCode: number
+  /** How the agent shows it. */
+  readonly through: 'terminal_output' | 'terminal_output_delta' | 'terminal/create'
+  /** Sent with the end of the call. */
+  readonly rawOutput?: unknown
   readonly callId?: string
 }
 

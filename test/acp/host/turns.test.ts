@@ -110,6 +110,17 @@ describe('a turn', () => {
     expect(ended!.data).toMatchObject({ stop: 'max_tokens' })
   })
 
+  it('contains the output of commands that the agent shows in terminals', async () => {
+    await using hosting = await openHosting()
+    const host = hosting.host('good')
+    const step = { type: 'command', command: 'npm test', output: ['1 ', 'passed'], exitCode: 0 } as const
+    hosting.model.next({ ...step, through: 'terminal_output' }, { type: 'text', text: 'Done.' })
+    const { events } = await host.say('talk', first)
+    expect(events.find(({ type }) => type === 'tool_ended')).toMatchObject({ output: '1 passed' })
+    expect((await hosting.said('talk'))[2]!.content).toMatchObject([{ output: '1 passed' }])
+    expect((await hosting.store.search('"1 passed"')).items).toHaveLength(1)
+  })
+
   it("costs what the agent's session has cost since the turn began", async () => {
     await using hosting = await openHosting()
     const costs = (cost: number) =>

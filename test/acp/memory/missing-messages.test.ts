@@ -35,6 +35,19 @@ it('returns the result of the worked example in missing-messages.ts', () => {
 })
 
 describe('the missing messages', () => {
+  it('do not include a notice before a call that is in the replay', () => {
+    const stored = path(
+      user('Go'),
+      assistant('Warning: no metadata', called('a')),
+      result('a', 'out'),
+      assistant('Done.'),
+      user('More'),
+      assistant('Half an answer'),
+    )
+    const replay = [said('Go'), ran('a'), answered('Done.'), said('More')]
+    expect(lacking(replay, stored)).toEqual(['Half an answer'])
+  })
+
   it("are all of them if the replay is empty, or contains only texts of the agent's own", () => {
     expect(missingMessages([], three)).toEqual(three)
     expect(missingMessages([said('<system>be kind</system>'), answered('Hello')], three)).toEqual(three)

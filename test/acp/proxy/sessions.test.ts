@@ -1,8 +1,10 @@
 import { readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { collectPages } from '../../../src/core/pages.ts'
 import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
+import { openInProcess } from './in-process.ts'
 import { storeOf } from './stored.ts'
 
 /** The proxy adds the capabilities that agents lack: list, load, resume, fork, delete, close. And it injects
@@ -111,6 +113,56 @@ describe('an agent without any capabilities', () => {
     const editor = await stage.start(forgetful)
     await expect(editor.load('unknown-session')).rejects.toMatchObject({ code: -32_002 })
     await expect(editor.prompt('unknown-session', first)).rejects.toMatchObject({ code: -32_002 })
+    // Deleted is deleted.
+    expect(await editor.request('session/delete', { sessionId: 'unknown-session' })).toEqual({})
+  })
+})
+
+describe('a session that is already open', () => {
+  const modeOf = (answer: { modes: { currentModeId: string } }) => answer.modes.currentModeId
+
+  it('is loaded and resumed with its current mode', async () => {
+    await using stage = await openStage()
+    const editor = await stage.start(good)
+    const id = await editor.newSession()
+    await editor.prompt(id, first)
+    expect(modeOf(await editor.load(id))).toBe('ask')
+    await editor.request('session/set_mode', { sessionId: id, modeId: 'code' })
+    const again = await editor.load(id)
+    expect(again.modes.availableModes).toHaveLength(2)
+    expect([modeOf(again), modeOf(await editor.resume(id))]).toEqual(['code', 'code'])
+    expect(editor.thread(id).times(first)).toBe(1)
+  })
+
+  it('has the model that was set, also after the death of the agent', async () => {
+    const agent = [process.execPath, join(import.meta.dirname, 'hanging-agent.ts')]
+    await using proxy = await openInProcess(agent)
+    const id = await proxy.begin()
+    await proxy.request('session/set_model', { sessionId: id, modelId: 'large' })
+    await proxy.prompt(id, 'one')
+    const { result } = await proxy.request('session/load', { sessionId: id })
+    expect(result.models).toMatchObject({ currentModelId: 'large' })
+    const died = proxy.prompt(id, 'slow')
+    await proxy.until(({ params }) => JSON.stringify(params ?? {}).includes('heard: slow'))
+    process.kill(Number(/\d+/.exec(id)![0]), 'SIGKILL')
+    await died
+    await proxy.prompt(id, 'two')
+    expect(proxy.shown(id)).toContain('two; model large')
+  })
+
+  it('shows its plan again after a load', async () => {
+    await using stage = await openStage()
+    const editor = await stage.start(good)
+    const id = await editor.newSession()
+    stage.model.next({ type: 'plan', steps: ['look', 'tell'] }, { type: 'text', text: 'Done.' })
+    await editor.prompt(id, first)
+    await editor.kill9()
+    const after = await stage.start(forgetful)
+    await after.load(id)
+    expect(after.updates(id).at(-1)).toMatchObject({
+      sessionUpdate: 'plan',
+      entries: [{ content: 'look' }, { content: 'tell' }],
+    })
   })
 })
 
@@ -138,6 +190,17 @@ describe('an agent with its own sessions', () => {
     expect([first, second].map(text => other.thread(id).times(text))).toEqual([1, 1])
     await other.prompt(id, third)
     expect([first, second, third].map(text => timesGiven(stage.model.last, text))).toEqual([1, 1, 1])
+  })
+
+  it('has those from before the proxy deleted', async () => {
+    await using stage = await openStage()
+    const alone = await stage.start(agentCommand('good'))
+    const id = await alone.newSession()
+    await alone.prompt(id, first)
+    await alone.end()
+    const editor = await stage.start(good)
+    expect(await editor.request('session/delete', { sessionId: id })).toEqual({})
+    expect(await editor.request('session/list', {})).toEqual({ sessions: [] })
   })
 
   it('has its mode set again after its death', async () => {

@@ -13,7 +13,7 @@ import type { Heard } from '../../../src/acp/transcript/heard.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
 import { answer, echo } from './seating.ts'
 
-const replay = (isOpen: boolean) => ({ isOpen, hear() {}, answered() {}, whole: async () => [] })
+const replay = (isOpen: boolean) => ({ isOpen, count: 0, hear() {}, answered() {}, whole: async () => [] })
 const closed = replay(false)
 const head = 'm1' as MessageId
 

@@ -263,6 +263,16 @@ describe('a session of our own agent', () => {
     expect(await refused(editor.prompt(sessionId, 'still there?'))).toMatchObject({ code: -32002 })
   })
 
+  it('opens a session without a prompt again, and an unknown one is deleted already', async () => {
+    await using here = await desk()
+    const { agent } = here.editor
+    const { sessionId } = await here.editor.begin()
+    for (const method of ['session/load', 'session/resume'] as const)
+      expect(await agent.request(method, { sessionId, ...where })).toHaveProperty('modes')
+    await agent.request('session/delete', { sessionId: randomUUID() })
+    expect((await here.editor.prompt(sessionId, 'hello')).stopReason).toBe('end_turn')
+  })
+
   it('refuses unknown ids and values, with a sentence', async () => {
     await using here = await desk()
     const { agent } = here.editor

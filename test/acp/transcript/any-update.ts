@@ -95,6 +95,17 @@ const toolContent = fc.oneof(
   fc.record({ type: fc.constant('diff'), path: fc.string(), oldText: fc.string(), newText: fc.string() }),
   fc.record({ type: fc.constant('terminal'), terminalId: fc.string() }),
 )
+const terminal = { terminal_id: fc.constantFrom('a', 't'), data: fc.string({ maxLength: 6 }) }
+const callMeta = fc.record(
+  {
+    terminal_info: fc.record({ terminal_id: terminal.terminal_id }),
+    terminal_output: fc.record(terminal),
+    terminal_output_delta: fc.record(terminal),
+    terminal_exit: fc.record({ terminal_id: terminal.terminal_id, exit_code: fc.nat() }),
+    vendor: fc.jsonValue({ maxDepth: 1 }),
+  },
+  { requiredKeys: [] },
+)
 const call = fc.record(
   {
     sessionUpdate: fc.constantFrom('tool_call', 'tool_call_update'),
@@ -107,6 +118,7 @@ const call = fc.record(
     rawOutput: fc.jsonValue({ maxDepth: 2 }),
     content: fc.array(toolContent, { maxLength: 2 }),
     locations: fc.array(fc.record({ path: fc.string(), line: fc.nat() }), { maxLength: 2 }),
+    _meta: callMeta,
   },
   { requiredKeys: ['sessionUpdate', 'toolCallId', 'title'] },
 )

@@ -304,3 +304,46 @@ describe('other updates', () => {
     expect(fold.hear(say('too late'))).toEqual([])
   })
 })
+
+describe('the output of a terminal', () => {
+  const shows = (terminalId: string): Partial<CallChange> => ({ content: [{ type: 'terminal', terminalId }] })
+  const outputs = (...heard: readonly Heard[]) => {
+    const fold = createFold()
+    const effects = [...heard.flatMap(one => fold.hear(one)), ...fold.end()]
+    return effects.flatMap(effect => (effect.type === 'ended' ? [effect.output] : []))
+  }
+
+  it('is the output of the call that shows it, whichever comes first', () => {
+    const output: Heard = { type: 'terminal', change: { terminalId: 't', output: 'out' } }
+    const end = news('a', 'completed')
+    expect(outputs(news('a', 'in_progress', shows('t')), output, end)).toEqual(['out'])
+    expect(outputs(output, news('a', 'in_progress', shows('t')), end)).toEqual(['out'])
+    expect(outputs(output, news('a', 'in_progress', shows('u')), end)).toEqual([''])
+  })
+
+  it('is joined from its chunks, and replaced by a whole output', () => {
+    const more = (append: string) => news('a', 'in_progress', { terminals: [{ terminalId: 't', append }] })
+    const whole: Heard = { type: 'terminal', change: { terminalId: 't', output: 'whole' } }
+    expect(outputs(more('1'), more('2'), news('a', 'completed'))).toEqual(['12'])
+    expect(outputs(more('1'), whole, more('2'), news('a', 'completed'))).toEqual(['whole2'])
+  })
+
+  it('is kept with its beginning and its end if it is long', () => {
+    const change = { terminalId: 't', append: `${'x'.repeat(65_535)}B${'y'.repeat(1_000_000)}END` }
+    const [output] = outputs(news('a', 'completed', { terminals: [change] }))
+    expect(String(output)).toMatch(/B\n\[… 934467 bytes left out …\]\ny+END$/)
+    expect(String(output).length).toBeLessThan(140_000)
+  })
+})
+
+it('text beyond the limit of a turn is counted, and calls are still recorded', () => {
+  const fold = createFold(10)
+  const heard = [say('12345678'), say('too long'), read('a', 'completed'), say('9'), say('xyz')]
+  const effects = [...heard.flatMap(one => fold.hear(one)), ...fold.end()]
+  const messages = effects.filter(({ type }) => type === 'message')
+  expect(told(messages)).toEqual([
+    'assistant: text 12345678 | call a',
+    'tool_result: result a',
+    'assistant: text 9\n[… 11 bytes left out …]',
+  ])
+})

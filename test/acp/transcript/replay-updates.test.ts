@@ -233,11 +233,12 @@ const finished = turns.map(updates => [
 ])
 
 describe('any recorded turn', () => {
-  it('is read again from its replay, text for text and call for call', () => {
+  it('is read again from its replay, text for text and call for call, with and without terminals', () => {
+    const keys = fc.constantFrom(null, 'terminal_output', 'terminal_output_delta')
     fc.assert(
-      fc.property(finished, updates => {
+      fc.property(finished, keys, (updates, key) => {
         const stored = heardPath(updates)
-        const again = whatIsSaid(heardPath(replayed(stored)))
+        const again = whatIsSaid(heardPath(replayed(stored, key)))
         const before = whatIsSaid(stored)
         // Results are in the order of their calls then.
         const inOrder = (outputs: typeof before.outputs) =>
@@ -254,7 +255,7 @@ describe('any recorded turn', () => {
   it('is replayed in updates that the SDK of the protocol passes unchanged', async () => {
     const updates = fc
       .sample(turns, { numRuns: 60, seed: 6 })
-      .flatMap(turn => replayed(heardPath(turn)))
+      .flatMap((turn, i) => replayed(heardPath(turn), i % 2 === 0 ? null : 'terminal_output'))
       .filter(({ content }) => (content as JsonObject | undefined)?.type !== 'acp')
     const seen = await throughTheSdk(updates)
     expect(updates.length).toBeGreaterThan(150)

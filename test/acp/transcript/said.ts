@@ -1,3 +1,4 @@
+import type { TerminalKey } from '../../../src/acp/transcript/call-update.ts'
 import { createReplay } from '../../../src/acp/transcript/replay-updates.ts'
 import type { Block } from '../../../src/core/block.ts'
 import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
@@ -29,8 +30,11 @@ export function path(...said: readonly Said[]): readonly Message[] {
 }
 
 /** All updates of a replay. */
-export function replayed(messages: readonly Message[]): readonly JsonObject[] {
-  const replay = createReplay()
+export function replayed(
+  messages: readonly Message[],
+  terminalKey: TerminalKey = null,
+): readonly JsonObject[] {
+  const replay = createReplay(terminalKey)
   return [...messages.flatMap(message => replay.add(message)), ...replay.end()]
 }
 

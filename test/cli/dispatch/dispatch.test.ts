@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { commandShapes as shapes } from '../../../src/api/schema/command/shapes.ts'
+import { commandShapes as shapes } from '../../../src/api/schema/command/index.ts'
 import { type Home, home } from '../skein.ts'
 
 // Many processes on few cores.

@@ -1,0 +1,40 @@
+import type { JsonObject } from '../../core/json.ts'
+import { isObject } from '../wire/is-object.ts'
+
+/** The modes, models and options of a session, as its client knows them: the agent's answer to the request
+ *  that opened the session, with all changes since. */
+export type ShownSettings = JsonObject
+
+/** After a request of the client that the agent has accepted. */
+export function afterSetting(
+  shown: ShownSettings,
+  method: string,
+  params: JsonObject,
+  result: unknown,
+): ShownSettings {
+  switch (method) {
+    case 'session/set_mode':
+      return withCurrent(shown, 'modes', 'currentModeId', params.modeId)
+    case 'session/set_model':
+      return withCurrent(shown, 'models', 'currentModelId', params.modelId)
+    default:
+      return withOptions(shown, isObject(result) ? result : {})
+  }
+}
+
+/** After an update of the agent. */
+export function afterUpdate(shown: ShownSettings, update: unknown): ShownSettings {
+  if (!isObject(update)) return shown
+  if (update.sessionUpdate === 'current_mode_update')
+    return withCurrent(shown, 'modes', 'currentModeId', update.currentModeId)
+  return update.sessionUpdate === 'config_option_update' ? withOptions(shown, update) : shown
+}
+
+function withCurrent(shown: ShownSettings, group: string, name: string, id: unknown): ShownSettings {
+  const before = shown[group]
+  return isObject(before) && typeof id === 'string' ? { ...shown, [group]: { ...before, [name]: id } } : shown
+}
+
+function withOptions(shown: ShownSettings, { configOptions }: JsonObject): ShownSettings {
+  return Array.isArray(configOptions) ? { ...shown, configOptions } : shown
+}

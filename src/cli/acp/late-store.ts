@@ -1,0 +1,46 @@
+import { UnavailableError } from '../../core/errors.ts'
+import type { Store } from '../../core/ports.ts'
+
+/** Pauses between two tries to open a store. */
+const firstPauseMs = 500
+const longestPauseMs = 5_000
+
+/** A store that may be away when it is first needed. Its methods wait for the first try to open it; while
+ *  further tries fail, they throw the error of the last one at once. A store that cannot be opened for
+ *  another reason than an outage is reported, and not tried again. */
+export function lateStore(open: () => Promise<Store>, onRefused: (error: unknown) => void): Store {
+  let opened: Store | null = null
+  let failure: { readonly error: unknown } | null = null
+  let attempt = connect(firstPauseMs)
+
+  function connect(pauseMs: number): Promise<Store> {
+    const opening = open()
+    opening.then(
+      store => {
+        opened = store
+      },
+      (error: unknown) => {
+        failure = { error }
+        if (!(error instanceof UnavailableError)) return onRefused(error)
+        const again = () => {
+          attempt = connect(Math.min(2 * pauseMs, longestPauseMs))
+        }
+        setTimeout(again, pauseMs).unref()
+      },
+    )
+    return opening
+  }
+
+  return new Proxy({} as Store, {
+    get(_, name) {
+      // The store itself is awaited, too.
+      if (typeof name === 'symbol' || name === 'then') return undefined
+      return async (...args: readonly unknown[]) => {
+        if (!opened && failure) throw failure.error
+        const store = opened ?? (await attempt)
+        const method = store[name as keyof Store] as (...given: readonly unknown[]) => unknown
+        return method(...args)
+      }
+    },
+  })
+}
