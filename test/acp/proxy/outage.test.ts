@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { UnavailableError } from '../../../src/core/errors.ts'
-import type { ConversationId } from '../../../src/core/ids.ts'
 import { textOf } from '../../../src/core/message.ts'
 import { collectPages } from '../../../src/core/pages.ts'
 import { pathOf } from '../../../src/core/path.ts'
