@@ -97,7 +97,7 @@ describe('the bundled entry points', () => {
       ['skein/sqlite', 6],
       ['skein/models', 4],
       ['skein/recorder', 4],
-      ['skein/agent', 7],
+      ['skein/agent', 6],
       ['skein/acp', 6],
     ] as const) {
       const ran = run(`import '${name}'`)

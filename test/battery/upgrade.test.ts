@@ -65,6 +65,13 @@ describe.each(engines)('a store of %s', engine => {
     const sent = records.map(record => asStored(record))
     const refused = (await other.writeRecords(sent)).filter(({ outcome }) => outcome === 'refused')
     expect(refused).toEqual([])
+    if (version >= 7) {
+      expect(await store.findToken('0'.repeat(64))).toMatchObject({
+        name: 'sample',
+        scopes: ['read', 'write'],
+      })
+      expect(await store.getTask('T-sample')).toMatchObject({ project: 'web', status: 'queued' })
+    }
     expect((await store.search('story')).items.map(({ conversation }) => conversation.id)).toContain(ids[0])
     const { branch } = (await store.findByKey('sample:tree'))!
     const { head } = await store.append(branch, branch.head, [{ role: 'user', content: 'Still here?' }])
