@@ -18,6 +18,8 @@ import { isTurnLive } from '../src/system/live-turn.ts'
 /** A server of `bench/rows/http.ts`: `ours` is the service, `floor` a handler of node-server with the same
  *  calls of the store, the same schemas and the same JSON, without everything else. Prints its port. */
 
+// The measuring process may be killed: a server must not outlive it.
+process.stdin.resume().on('end', () => process.exit(0))
 const [name, file] = process.argv.slice(2) as [string, string]
 /** The token of the benchmark. */
 const secret = 'skein_benchmark'

@@ -54,7 +54,7 @@ async function stock(file: string): Promise<readonly string[]> {
 /** Starts a server of `bench/http-server.ts` in a process of its own. */
 async function startServer(name: string, file: string) {
   const script = join(import.meta.dirname, '../http-server.ts')
-  const child = spawn(process.execPath, [script, name, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [script, name, file], { stdio: ['pipe', 'pipe', 'inherit'] })
   const [port] = await once(createInterface({ input: child.stdout }), 'line')
   return { port: Number(port), child, [Symbol.dispose]: () => void child.kill() }
 }
