@@ -24,5 +24,5 @@ export type { FailedTier, MemoryOutcome, MemoryReport } from './memory/memory-re
 export type { AgentCommand } from './process/agent-process.ts'
 export type { AcpProxy, ProxyOptions } from './proxy/proxy.ts'
 export { startProxy } from './proxy/proxy.ts'
-export type { ProxyStore } from './proxy/proxy-context.ts'
+export type { ProxyLimits, ProxyStore } from './proxy/proxy-context.ts'
 export type { SeatStore } from './seat/seat-prompt.ts'

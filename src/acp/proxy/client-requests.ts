@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import type { AgentLink } from '../../core/branch.ts'
 import { errorText } from '../../core/error-text.ts'
+import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { RunningAgent } from '../process/agent-process-slot.ts'
@@ -172,11 +174,43 @@ export async function deleteRequest(context: ProxyContext, params: JsonObject): 
   if (!place) return deleteAgentsOwn(context, id, open !== undefined)
   const links = await collectPages(page => store.listAgentLinks(place.branch, page))
   await deleteSession(store, place)
+  const own = links.filter(({ agent: whose }) => whose === name)
+  await keepTombstones(context, place.conversation.id, own)
   const agent = await ifThere(context)
   if (!agent?.capabilities.delete) return {}
-  for (const { agent: whose, foreignId } of links)
-    if (whose === name) await agent.request('session/delete', { sessionId: foreignId }).catch(() => undefined)
+  for (const { foreignId } of own)
+    await agent.request('session/delete', { sessionId: foreignId }).catch(() => undefined)
   return {}
+}
+
+/** Marks a link whose session was deleted, in place of its directory. */
+const deletedPrefix = 'deleted:'
+
+/** If a fork keeps the conversation, its branch keeps the links of the deleted session: an agent that cannot
+ *  delete still lists it. A link with such a directory is never used to open a session. */
+async function keepTombstones(
+  { store }: ProxyContext,
+  conversationId: ConversationId,
+  links: readonly AgentLink[],
+): Promise<void> {
+  if ((await store.getConversation(conversationId)).trashedAt !== null) return
+  const [branch] = (await store.listBranches(conversationId, { limit: 1 })).items
+  for (const { agent, foreignId } of branch ? links : [])
+    await store.setAgentLink(branch!, {
+      agent,
+      foreignId,
+      directory: `${deletedPrefix}${foreignId}`,
+      seen: null,
+    })
+}
+
+/** Whether a session of the agent was deleted here. */
+export async function isDeletedHere(context: ProxyContext, sessionId: string): Promise<boolean> {
+  const { store, name } = context
+  const found = await store.findByAgentLink(name, sessionId)
+  if (!found) return (await deletedHere(context, undefined)).has(sessionId)
+  const links = await collectPages(page => store.listAgentLinks(found.branch, page))
+  return links.some(link => link.foreignId === sessionId && link.directory.startsWith(deletedPrefix))
 }
 
 /** Deletes a session that only the agent may know. An unknown session is not an error. */

@@ -12,6 +12,7 @@ import type { Heard } from '../transcript/heard.ts'
 import { replayUpdates } from '../transcript/replay-updates.ts'
 import { isObject } from '../wire/is-object.ts'
 import type { WireLine } from '../wire/wire-line.ts'
+import { isDeletedHere } from './client-requests.ts'
 import { createProxySession, findProxySession } from './create-session.ts'
 import type { ProxyContext, ProxyStore } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
@@ -80,7 +81,8 @@ async function adoptSession(context: ProxyContext, line: WireLine): Promise<void
   const { id, method, params } = line.message as { id: string | number; method: string; params: JsonObject }
   const sessionId = String(params.sessionId)
   const { capabilities } = await context.slot.ready()
-  if (!(method === 'session/load' ? capabilities.load : capabilities.resume)) {
+  const canOpen = method === 'session/load' ? capabilities.load : capabilities.resume
+  if (!canOpen || (await isDeletedHere(context, sessionId))) {
     context.toClient(unknownSessionLine(id, sessionId))
     return
   }

@@ -1,5 +1,4 @@
 import { UnavailableError } from '../../core/errors.ts'
-import type { Store } from '../../core/ports.ts'
 
 /** Pauses between two tries to open a store. */
 const firstPauseMs = 500
@@ -8,12 +7,12 @@ const longestPauseMs = 5_000
 /** A store that may be away when it is first needed. Its methods wait for the first try to open it; while
  *  further tries fail, they throw the error of the last one at once. A store that cannot be opened for
  *  another reason than an outage is reported, and not tried again. */
-export function lateStore(open: () => Promise<Store>, onRefused: (error: unknown) => void): Store {
-  let opened: Store | null = null
+export function lateStore<S extends object>(open: () => Promise<S>, onRefused: (error: unknown) => void): S {
+  let opened: S | null = null
   let failure: { readonly error: unknown } | null = null
   let attempt = connect(firstPauseMs)
 
-  function connect(pauseMs: number): Promise<Store> {
+  function connect(pauseMs: number): Promise<S> {
     const opening = open()
     opening.then(
       store => {
@@ -31,14 +30,14 @@ export function lateStore(open: () => Promise<Store>, onRefused: (error: unknown
     return opening
   }
 
-  return new Proxy({} as Store, {
+  return new Proxy({} as S, {
     get(_, name) {
       // The store itself is awaited, too.
       if (typeof name === 'symbol' || name === 'then') return undefined
       return async (...args: readonly unknown[]) => {
         if (!opened && failure) throw failure.error
         const store = opened ?? (await attempt)
-        const method = store[name as keyof Store] as (...given: readonly unknown[]) => unknown
+        const method = store[name as keyof S] as (...given: readonly unknown[]) => unknown
         return method(...args)
       }
     },

@@ -44,6 +44,7 @@ function take({ id, method, params = {} }: Received): void {
     write({ id, result: { protocolVersion: 1, agentCapabilities: { loadSession: values.never === 'load' } } })
   else if (method === 'session/new')
     write({ id, result: { sessionId: `hanging-${process.pid}-${++sessions}`, models } })
+  else if (method === 'session/set_title') write({ id, result: {} })
   else if (method === 'session/set_model') {
     model = params.modelId!
     write({ id, result: {} })

@@ -1,6 +1,6 @@
 import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { collectPages } from '../../../src/core/pages.ts'
 import { agentCommand, behindProxy, openStage } from '../agents/harness.ts'
 import { answerMarker, marker, timesGiven } from '../agents/model-server.ts'
@@ -13,6 +13,8 @@ import { storeOf } from './stored.ts'
 const [first, second, third] = ['first', 'second', 'third'].map(marker) as [string, string, string]
 const forgetful = behindProxy(agentCommand('forgetful'))
 const good = behindProxy(agentCommand('good'))
+
+const placeOf = ({ cwd }: { readonly cwd: string }, sessionId: string) => ({ sessionId, cwd, mcpServers: [] })
 
 describe('an agent without any capabilities', () => {
   it('has its sessions listed with their titles, also after a kill', async () => {
@@ -150,6 +152,16 @@ describe('a session that is already open', () => {
     expect(proxy.shown(id)).toContain('two; model large')
   })
 
+  it('has the title that was set', async () => {
+    const agent = [process.execPath, join(import.meta.dirname, 'hanging-agent.ts')]
+    await using proxy = await openInProcess(agent)
+    const id = await proxy.begin()
+    await proxy.prompt(id, 'one')
+    await proxy.request('session/set_title', { sessionId: id, title: 'My own title' })
+    const titles = async () => (await proxy.store.listConversations()).items.map(({ title }) => title)
+    await vi.waitUntil(async () => (await titles())[0] === 'My own title')
+  })
+
   it('shows its plan again after a load', async () => {
     await using stage = await openStage()
     const editor = await stage.start(good)
@@ -201,6 +213,26 @@ describe('an agent with its own sessions', () => {
     const editor = await stage.start(good)
     expect(await editor.request('session/delete', { sessionId: id })).toEqual({})
     expect(await editor.request('session/list', {})).toEqual({ sessions: [] })
+  })
+
+  it.each(['with', 'without'])('keeps a session deleted that it cannot delete, %s a fork', async fork => {
+    await using stage = await openStage()
+    const command = behindProxy(agentCommand('good', '--without=delete'))
+    const editor = await stage.start(command)
+    const id = await editor.newSession()
+    await editor.prompt(id, first)
+    const forks =
+      fork === 'with' ? [(await editor.request('session/fork', placeOf(stage, id))).sessionId] : []
+    await editor.request('session/delete', { sessionId: id })
+    await editor.kill9()
+    const after = await stage.start(command)
+    const { sessions } = await after.request('session/list', {})
+    expect(sessions.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(forks)
+    await expect(after.load(id)).rejects.toMatchObject({ code: -32_002 })
+    for (const forked of forks) {
+      await after.prompt(forked, second)
+      expect([first, second].map(text => timesGiven(stage.model.last, text))).toEqual([1, 1])
+    }
   })
 
   it('has its mode set again after its death', async () => {
