@@ -30,7 +30,7 @@ export const copyCommand: CommandHandler = async (args, context) => {
   const [from, to] = args.arguments.map(name => locate(name, context.cwd, 'store')) as [Located, Located]
   if (from.isFile && !existsSync(from.target)) throw new UsageError(`there is no store at ${from.target}`)
   if (isSame(from, to)) throw new UsageError('that is one store, not two', 'Name another to copy to')
-  using stop = stopOnInterrupt(context)
+  using stop = stopOnInterrupt(context, { exits: true })
   await using source = await openStore(from.target)
   // The next process that uses the store indexes what was copied. Here it would take time from the copy.
   await using target = await openStore(to.target, { indexing: 'manual' })

@@ -38,7 +38,7 @@ export async function exportNative(
     throw new UsageError('--json needs -o <file> here', 'Without it, the records themselves go to stdout')
   }
   // Nothing has to be cleaned up after writing to stdout.
-  using stop = file === null ? null : stopOnInterrupt(context)
+  using stop = file === null ? null : stopOnInterrupt(context, { exits: true })
   using made = file === null ? null : createNewFile(file, hasOption(args, 'force'))
   const write = made
     ? chunked(async text => made.write(text))

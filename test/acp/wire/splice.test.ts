@@ -38,6 +38,8 @@ function isRead(value: unknown, path: Path): boolean {
   const [step, ...rest] = path
   if (step === undefined) return true
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return false
+  // Of two members with one name, the reader has the last: "0" is a name in an object and not an index.
+  if (Array.isArray(value) !== (typeof step === 'number')) return false
   return isRead((value as Record<string | number, unknown>)[step], rest)
 }
 
