@@ -284,6 +284,7 @@ export const textless = {
   close: 'takes no text',
   measure: 'takes no text',
   compact: 'takes no text',
+  countTasks: 'takes no text',
   verify: 'reads what is there',
 }
 

@@ -7,6 +7,7 @@ import type { Source } from '../../src/core/source.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { freshDatabase, openPool } from '../stores/postgres/database.ts'
+import { serviceAsking, serviceStoring } from './hostile-service-spots.ts'
 import {
   allOf,
   asking,
@@ -43,7 +44,7 @@ const openSqlite = () => openSqliteStore(':memory:', { source: source() })
 let tenants = 0
 const openPostgres = () => postgresStore(pool, { source: source(), tenant: `tenant ${++tenants}` })
 
-const spots = Object.entries({ ...storing, ...asking })
+const spots = Object.entries({ ...storing, ...serviceStoring, ...asking, ...serviceAsking })
 
 interface Tally {
   kept: number
