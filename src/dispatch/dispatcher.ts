@@ -1,5 +1,5 @@
 import { BusyError } from '../core/errors.ts'
-import type { Dispatch } from '../core/task.ts'
+import type { ClaimRequest, Dispatch } from '../core/task.ts'
 import { watchClaims } from './claims.ts'
 import type { DispatchEvent } from './dispatch-event.ts'
 import type { DispatchResult } from './dispatch-result.ts'
@@ -76,13 +76,33 @@ export function createDispatcher(
           if (signal?.aborted) return null
         } catch (error) {
           if (!(error instanceof BusyError)) throw error
+          if (onBusy === 'refuse' && !isNew) throw error
           // The holder may be dead.
           for (const dispatch of await reclaim()) report({ type: 'reclaimed', dispatch })
-          if (onBusy === 'refuse' && !isNew) throw error
+          await runEarlier(taskId, n, request, { worker, signal, report })
         }
       }
       return null
     },
+  }
+
+  /** Runs the dispatch that this one waits for, if no worker has claimed it. Otherwise `run` would wait for
+   *  ever where no worker takes from the queue. */
+  async function runEarlier(
+    taskId: string,
+    n: number,
+    request: ClaimRequest,
+    run: RunOptions,
+  ): Promise<void> {
+    const { status, current } = await tasks.getTask(taskId)
+    if (status !== 'queued' || current >= n) return
+    try {
+      const claimed = await tasks.claimThisDispatch(taskId, current, request)
+      if (claimed) await runClaimed(state, claimed, run)
+    } catch (error) {
+      // A worker was faster.
+      if (!(error instanceof BusyError)) throw error
+    }
   }
 
   async function order(

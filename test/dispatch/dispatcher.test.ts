@@ -65,6 +65,18 @@ describe('a dispatcher', () => {
     ])
   })
 
+  it('runs a queued dispatch that no worker has claimed before its own', async () => {
+    const dispatcher = await dispatcherOf()
+    const { id } = await store.submitTask({ description: 'My name is Ada.' })
+    const started: number[] = []
+    const result = await dispatcher.run(id, 'What is my name?', {
+      onEvent: event => void (event.type === 'started' && started.push(event.dispatch.n)),
+    })
+    expect(result?.response).toBe('Your name is Ada.')
+    expect(started).toEqual([1, 2])
+    expect(await store.getDispatch(id, 1)).toMatchObject({ status: 'done' })
+  })
+
   it('creates the conversation with project, task, prompt, metadata and expiry (S2-19, S2-20, S2-22)', async () => {
     const dispatcher = await dispatcherOf()
     const { id } = await store.submitTask({ id: 'bead-7', project: 'web', description: 'Find it' })
