@@ -41,36 +41,43 @@ const rowsPerPurge = 2_000
 
 const manyRows = ['deleteSomeTurns', 'deleteSomeTombstones', 'deleteSomeEvents'] as const
 
+/** What a piece of a purge has done. `next` is the first message that is not removed yet. */
+interface PurgedPiece {
+  readonly state: 'missing' | 'more' | 'gone'
+  readonly messages: number
+  readonly next: number
+}
+
 /** Removes a part of a trashed conversation, or its rest. A purge takes several transactions; the
- *  conversation is invisible to readers from the start, because it is in the trash. */
-export function* purgeSome(
-  id: ConversationId,
-): Program<{ state: 'missing' | 'more' | 'gone'; messages: number }> {
+ *  conversation is invisible to readers from the start, because it is in the trash. A piece begins where the
+ *  one before it ended: PostgreSQL would visit the rows that were removed there again. */
+export function* purgeSome(id: ConversationId, from: number): Program<PurgedPiece> {
   const row = yield* first('lockConversation', { id })
-  if (!row) return { state: 'missing', messages: 0 }
+  if (!row) return { state: 'missing', messages: 0, next: from }
   if (row.trashed_at === null) throw new InvalidError('conversation', `${id} is not in the trash`)
-  const { conv } = row
+  const { conv, next_seq: end } = row
   yield* run('beginPurge', { conv })
-  const rows = yield* all('listMessages', {
-    id,
-    above: -1,
-    below: row.next_seq,
-    roles: null,
-    label: null,
-    limit: 1,
-    offset: chunk - 1,
-  })
-  const hi = rows[0]?.seq ?? row.next_seq
-  yield* run('deleteSearchEntries', { conv, lo: 0, hi })
-  yield* dropBlobs({ conv, lo: 0, hi })
-  const messages = yield* countChanges('deleteMessages', { conv, lo: 0, hi })
-  if (hi < row.next_seq) return { state: 'more', messages }
+  if (from < end) {
+    const messages = yield* all('listMessages', {
+      id,
+      above: from - 1,
+      below: end,
+      roles: null,
+      label: null,
+      limit: 1,
+      offset: chunk - 1,
+    })
+    const span = { conv, lo: from, hi: messages[0]?.seq ?? end }
+    yield* run('deleteSearchEntries', span)
+    yield* dropBlobs(span)
+    return { state: 'more', messages: yield* countChanges('deleteMessages', span), next: span.hi + 1 }
+  }
   for (const statement of manyRows) {
     const deleted = yield* countChanges(statement, { conv, limit: rowsPerPurge })
-    if (deleted === rowsPerPurge) return { state: 'more', messages }
+    if (deleted === rowsPerPurge) return { state: 'more', messages: 0, next: from }
   }
   yield* run('deleteConversation', { conv })
-  return { state: 'gone', messages }
+  return { state: 'gone', messages: 0, next: from }
 }
 
 /** Removes the prompts that no conversation refers to. Reads all prompts, so a sweep does it once. */

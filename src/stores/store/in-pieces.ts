@@ -19,9 +19,11 @@ export async function purgeOne(engine: Engine, id: ConversationId): Promise<Purg
 }
 
 async function purgeRows(engine: Engine, id: ConversationId): Promise<Omit<PurgedConversation, 'remains'>> {
+  let from = 0
   for (let [purged, messages] = [false, 0]; ; purged = true) {
-    const done = await engine.write(() => purgeSome(id), 'removing')
+    const done = await engine.write(() => purgeSome(id, from), 'removing')
     messages += done.messages
+    from = done.next
     if (done.state === 'missing') return { purged, messages }
     if (done.state === 'gone') return { purged: true, messages }
   }

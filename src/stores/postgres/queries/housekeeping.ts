@@ -7,11 +7,13 @@ const [noConversation, lastConversation] = ['0', 'f'].map(digit =>
   [8, 4, 4, 4, 12].map(length => digit.repeat(length)).join('-'),
 )
 
+/** By range: for a list of keys, stale statistics make the planner compare each key with every row. */
 function deleteSome(table: string, key: string): string {
   const inConv = `tenant = @tenant::text AND conv = @conv::uuid`
   return `
-    DELETE FROM skein.${table} WHERE ${inConv} AND ${key} IN (
-      SELECT ${key} FROM skein.${table} WHERE ${inConv} ORDER BY ${key} LIMIT @limit::bigint)`
+    DELETE FROM skein.${table} WHERE ${inConv} AND ${key} <= (
+      SELECT max(${key}) FROM (
+        SELECT ${key} FROM skein.${table} WHERE ${inConv} ORDER BY ${key} LIMIT @limit::bigint) AS piece)`
 }
 
 const relation = (name: string, tables: readonly string[]) => `
