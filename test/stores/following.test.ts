@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { FollowEvent } from '../../src/core/follow.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import { textOf } from '../../src/core/message.ts'
@@ -150,10 +150,16 @@ describe.each(drivers)('on $name', ({ target }) => {
     // What the killed process had committed, and what another one writes.
     const other = stores[1]!
     const { items } = await other.listMessages({ conversationId: id, order: 'ascending', limit: 10_000 })
-    const [open] = (await other.listTurns(id, { status: 'open' })).items
-    if (open) await other.endTurn(id, open.key, { status: 'interrupted', heldBy: holder() })
-    const { head } = await other.getBranch({ conversationId: id, name: 'main' })
-    await other.append({ conversationId: id, name: 'main' }, head, [say('after')])
+    const main = { conversationId: id, name: 'main' }
+    // The server may still commit the last statement that the killed process had sent.
+    await vi.waitFor(
+      async () => {
+        const [open] = (await other.listTurns(id, { status: 'open' })).items
+        if (open) await other.endTurn(id, open.key, { status: 'interrupted', heldBy: holder() })
+        await other.append(main, (await other.getBranch(main)).head, [say('after')])
+      },
+      { timeout: 20_000 },
+    )
     for await (const event of other.follow(id, { after: cursor })) {
       events.push(event)
       if (isMessage(event, 'after')) break

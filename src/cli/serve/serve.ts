@@ -45,9 +45,11 @@ export const serveCommand: CommandHandler = async (args, context) => {
     tenants: [defaultTenant],
     sweepMs: config.conversation.cleanupIntervalMs,
   })
+  // Before the address is printed: a signal that follows at once must end the service in order.
+  const stop = stopped()
   const listening = await listenOn(listen, service, address)
   await announce(args, context, config, listening, file, await store.countConversations())
-  await stopped()
+  await stop
   await listening.close()
   await agents.close()
   await stores.close()
