@@ -6,6 +6,8 @@ import { InvalidError } from '../core/errors.ts'
 import type { NewMessage } from '../core/message.ts'
 import { createSerialQueue, type SerialQueue } from '../core/wait.ts'
 import { savedWithin } from '../recorder/waiting-turns.ts'
+import { approvalMemory } from './approval/approval.ts'
+import { createApprovals } from './approval/approvals.ts'
 import { memoryHistory, type Target, targetName } from './history/history.ts'
 import { storedHistory } from './history/stored-history.ts'
 import { checkModelOptions, modelOptionsOf } from './model-options.ts'
@@ -145,6 +147,7 @@ function stateOf(options: AgentOptions): AgentState {
   checkTools(tools)
   checkModelOptions(options)
   const { limit } = windowOf(model.id)
+  const memory = options.approvals ?? approvalMemory()
   const window: Window = { limit, reserveOutput: options.maxOutput ?? 0, ...options.window }
   return {
     store,
@@ -160,6 +163,8 @@ function stateOf(options: AgentOptions): AgentState {
     loop: {
       model,
       tools,
+      approvals: createApprovals(options.approve, memory),
+      approvalMemory: memory,
       readResult: { [readResultName]: readResult(store, largeResult) },
       window,
       count: options.count,

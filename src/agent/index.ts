@@ -11,6 +11,7 @@
 // - `run/`: a turn in progress and its events
 // - `history/`: where conversations are kept, in a store or in memory
 // - `tools/`: tools, and how their calls run
+// - `approval/`: the port that decides whether a call may run
 // - `mcp/`: tools of MCP servers; `recall/`: earlier conversations; `subagent.ts`: an agent as a tool
 // May import core, system, context and recorder. It receives a store and a model, and opens neither.
 
@@ -18,6 +19,16 @@ export type { Calibration } from '../context/fit/calibrate.ts'
 export type { ParentLink } from '../core/conversation.ts'
 export type { Agent } from './agent.ts'
 export { createAgent } from './agent.ts'
+export type {
+  ApprovalAnswer,
+  ApprovalDetails,
+  ApprovalMemory,
+  ApprovalRequest,
+  Approve,
+  CallKind,
+  CallPreview,
+} from './approval/approval.ts'
+export { allowTools, approvalMemory } from './approval/approval.ts'
 export type { Target } from './history/history.ts'
 export type { McpHttpServer, McpProcessServer, McpServer } from './mcp/mcp-transport.ts'
 export type { McpOptions, McpProblem, McpTools } from './mcp/open-mcp-tools.ts'
@@ -32,5 +43,12 @@ export type { AgentEvent, Reply } from './run/events.ts'
 export type { Run } from './run/run.ts'
 export type { SubagentOptions } from './subagent.ts'
 export { subagent } from './subagent.ts'
-export type { AgentTool, ToolContext, ToolDefinition, ToolOutcome, Tools } from './tools/tool.ts'
+export type {
+  AgentTool,
+  ApprovalCheck,
+  ToolContext,
+  ToolDefinition,
+  ToolOutcome,
+  Tools,
+} from './tools/tool.ts'
 export { tool } from './tools/tool.ts'

@@ -4,6 +4,7 @@ import type { Searcher } from '../core/listing.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { Model, ModelOptions } from '../core/model.ts'
 import type { BeginTurn, RecordStore } from '../recorder/recording.ts'
+import type { ApprovalMemory, Approve } from './approval/approval.ts'
 import type { Tools } from './tools/tool.ts'
 
 /** The ports of a store that an agent needs. */
@@ -20,6 +21,12 @@ export interface AgentOptions extends ModelOptions {
   readonly system?: string
   /** The tools that the model may call, by name. A name has 1 to 64 letters, digits, `_` or `-`. */
   readonly tools?: Tools
+  /** Decides whether a call may run, before it runs. It is asked for the calls of all tools that are not
+   *  read-only, unless a tool says otherwise with `needsApproval`. Default: calls run without asking, and those
+   *  of tools with `needsApproval` are denied. */
+  readonly approve?: Approve
+  /** Remembers answers that hold for longer than one call. Default: as long as the agent exists. */
+  readonly approvals?: ApprovalMemory
   /** How much the model may be given. Default: 0.8 of the known window of the model, minus `maxOutput`. */
   readonly window?: Partial<Window>
   /** The provider's counts, as far as they are known. The agent updates it with every answer; agents of the
@@ -53,6 +60,8 @@ export interface SendOptions extends ModelOptions {
   /** If another process has a turn in progress: wait for it (default), throw BusyError, or continue on a new
    *  sibling branch. */
   readonly onBusy?: NonNullable<BeginTurn['onBusy']>
+  /** Decides about the calls of this turn, instead of the agent's `approve`. */
+  readonly approve?: Approve
   /** Stops the turn. Everything up to then is stored, and the reply has the status `interrupted`. */
   readonly signal?: AbortSignal
 }

@@ -7,6 +7,8 @@ import type { Model, ModelAnswer, ModelOptions } from '../core/model.ts'
 import { estimateTokens } from '../core/tokens.ts'
 import { addUsage, type Usage } from '../core/turn.ts'
 import type { TurnRecording } from '../recorder/recording.ts'
+import type { ApprovalMemory } from './approval/approval.ts'
+import type { Approvals } from './approval/approvals.ts'
 import { callModel } from './call-model.ts'
 import type { History, ResolvedTarget } from './history/history.ts'
 import { localMessage } from './history/local-message.ts'
@@ -19,6 +21,10 @@ import { specsOf, type Tools } from './tools/tool.ts'
 export interface LoopSettings {
   readonly model: Model
   readonly tools: Tools
+  /** Decides about calls that need an approval. */
+  readonly approvals: Approvals
+  /** The answers that turns with an `approve` of their own share with the others. */
+  readonly approvalMemory: ApprovalMemory
   /** Offered to the model if a result was shortened. */
   readonly readResult: Tools
   readonly window: Window
@@ -142,7 +148,7 @@ async function nextAnswer(
 async function runTools(
   calls: readonly ToolCallBlock[],
   message: MessageId | null,
-  { tools, readResult, count }: LoopSettings,
+  { tools, readResult, count, approvals }: LoopSettings,
   { resolved, recording, signal, emit }: TurnSetup,
   progress: TurnProgress,
 ): Promise<void> {
@@ -152,6 +158,7 @@ async function runTools(
     message,
     signal,
     context: { conversationId: resolved.conversation?.id ?? null, messages: progress.path },
+    approvals,
     emit,
     withTokens: result => withTokens(result, count),
     onResult: (result, id) => addToPath(progress, result, id),

@@ -6,6 +6,7 @@ import { type NewMessage, textOf } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
 import { addUsage } from '../core/turn.ts'
 import type { TurnReport } from '../recorder/recording.ts'
+import { createApprovals } from './approval/approvals.ts'
 import {
   type BegunTurn,
   type History,
@@ -178,11 +179,13 @@ async function withTurn(
   return replyOf(progress, resolved, begun, report)
 }
 
-/** The settings with the model options of one turn. */
+/** The settings with the options of one turn. */
 function loopOfTurn(loop: LoopSettings, sending: SendOptions): LoopSettings {
   const options = mergeModelOptions(loop.options, sending)
   const reserveOutput = loop.reserveOutput ?? options.maxOutput ?? 0
-  return { ...loop, options, window: { ...loop.window, reserveOutput } }
+  const { approve } = sending
+  const approvals = approve ? createApprovals(approve, loop.approvalMemory) : loop.approvals
+  return { ...loop, options, approvals, window: { ...loop.window, reserveOutput } }
 }
 
 /** The system prompt of a turn: the agent's own, unless the conversation keeps the one that it began with. */

@@ -28,7 +28,8 @@ const input = {
 
 /** A tool that gives a task to another agent. With a store, each run is a conversation of its own: of kind
  *  `subagent`, labelled `subagent:<name>:<run id>`, and linked to the message with the call. Its usage is
- *  stored there, and is part of the reply of the calling agent, but not of that agent's stored totals.
+ *  stored there, and is part of the reply of the calling agent, but not of that agent's stored totals. Without
+ *  an `approve` of its own, the calling agent's decides about its calls.
  *
  * @example
  * ```ts
@@ -61,7 +62,9 @@ export function subagent(
     description,
     ...ownInput(input),
     repeatable: false,
-    async run(given, { conversationId, messageId, signal, emit }): Promise<ToolOutcome> {
+    // Its own tools ask.
+    needsApproval: false,
+    async run(given, { conversationId, messageId, signal, approve, emit }): Promise<ToolOutcome> {
       const { task } = readInput(input, given)
       const runId = source.uuid()
       const label = `subagent:${name}:${runId}`
@@ -70,7 +73,10 @@ export function subagent(
       const place = store ? await store.create({ kind: 'subagent', label, ...parent, ...links }) : null
       const conversation = place?.conversation.id ?? null
       const words = { role: 'user', content: task, label } as const
-      const run = agent.send(place?.branch ?? label, words, { signal })
+      const run = agent.send(place?.branch ?? label, words, {
+        signal,
+        ...(approve && !options.approve && { approve }),
+      })
       let usage: Usage = {}
       let failure: unknown = null
       try {

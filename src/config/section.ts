@@ -61,6 +61,7 @@ export function sectionOf(entry: Entry, path: string, findings: Findings): Secti
         problem(member.line, name, 'is not a list')
         return []
       }
+      note(at(name), member.line)
       return member.value.flatMap(item => asText(item, name) ?? [])
     },
     texts(name) {

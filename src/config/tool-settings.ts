@@ -12,7 +12,7 @@ import { onOrOff, text } from './values.ts'
 export interface ToolSettings {
   /** Whether the model may search and read earlier conversations of the project. */
   readonly recall: boolean
-  /** Tools that may run without a person to ask: in `skein serve`. Read-only tools always may. */
+  /** Tools that run without asking. Read-only tools always do. */
   readonly allow: readonly string[]
 }
 
@@ -36,7 +36,7 @@ const toolSettings = {
   allow: structuredSetting(
     'a list of names',
     'none',
-    'Tools that may run where no person can be asked, as in the service. Tools that only read always may.',
+    'Tools that run without asking, also where no person can be asked, as in the service and in dispatches. Tools that only read always run. In a terminal and an editor it counts only in your own file.',
   ),
 }
 

@@ -23,6 +23,7 @@ export function submitTaskTool({ tasks, parent }: SubmitTaskOptions): AgentTool 
     },
     repeatable: true,
     readOnly: false,
+    needsApproval: false,
     async run({ description, context }, { conversationId, messageId, callId }) {
       const call = sha256Hex(JSON.stringify([conversationId, messageId, callId])).slice(0, 8)
       const { id, status } = await tasks.submitTask({

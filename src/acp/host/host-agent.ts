@@ -93,12 +93,12 @@ export function createHostAgent(options: HostAgentOptions): HostAgent {
     const stop = new AbortController()
     asking.set(stop, request.sessionId)
     seat?.asked()
-    emit?.({ type: 'asking', title: request.title })
+    emit?.({ type: 'asking', title: request.title, request: null })
     try {
       const chosen = await onPermission(request, stop.signal)
       const optionId = stop.signal.aborted ? null : chosen
       const answer = permissionAnswer(optionId)
-      emit?.({ type: 'asked', ...permissionChoice(request, optionId) })
+      emit?.({ type: 'asked', callId: null, ...permissionChoice(request, optionId) })
       const { toolCall = null, options: offered = null } = params
       seat?.trace({ type: 'permission', data: { toolCall, options: offered, answer } })
       return answer

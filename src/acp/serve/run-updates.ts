@@ -1,13 +1,12 @@
 import type { SessionUpdate, ToolCall } from '@agentclientprotocol/sdk/unstable'
+import { callKind, callTitle } from '../../agent/approval/call-details.ts'
 import type { AgentEvent } from '../../agent/run/events.ts'
 import { loneResultUpdate } from '../transcript/call-update.ts'
-import { toolKind, toolTitle } from './tool-details.ts'
+import { callOf } from './permission-requests.ts'
 
 export interface RunUpdateOptions {
   /** Creates the id of a step's message, so that a client knows which chunks belong together. */
   newId(): string
-  /** True if the tool runs without a permission request. */
-  isAllowed(name: string): boolean
 }
 
 type UsageUpdate = Extract<SessionUpdate, { sessionUpdate: 'usage_update' }>
@@ -21,7 +20,7 @@ export interface RunUpdates {
   left(): readonly SessionUpdate[]
 }
 
-export function createRunUpdates({ newId, isAllowed }: RunUpdateOptions): RunUpdates {
+export function createRunUpdates({ newId }: RunUpdateOptions): RunUpdates {
   const open = new Set<string>()
   let messageId = newId()
   let context = { total: 0, budget: 0 }
@@ -41,9 +40,17 @@ export function createRunUpdates({ newId, isAllowed }: RunUpdateOptions): RunUpd
         return [
           { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: event.text }, messageId },
         ]
+      case 'asking':
+        if (event.request === null) return []
+        open.add(event.request.callId)
+        return [{ sessionUpdate: 'tool_call', ...callOf(event.request), status: 'pending' }]
       case 'tool_started':
+        if (open.has(event.callId))
+          return [{ sessionUpdate: 'tool_call_update', toolCallId: event.callId, status: 'in_progress' }]
         open.add(event.callId)
-        return [{ ...startOf(event), status: isAllowed(event.name) ? 'in_progress' : 'pending' }]
+        return [{ ...startOf(event), status: 'in_progress' }]
+      case 'subagent':
+        return ofSubagent(event.event)
       case 'tool_ended':
         return endOf(event)
       case 'answered': {
@@ -57,11 +64,18 @@ export function createRunUpdates({ newId, isAllowed }: RunUpdateOptions): RunUpd
     }
   }
 
+  /** Of a subagent, only calls that a person is asked about are shown. */
+  function ofSubagent(event: AgentEvent): readonly SessionUpdate[] {
+    if (event.type === 'subagent') return ofSubagent(event.event)
+    const isKnown = (event.type === 'tool_started' || event.type === 'tool_ended') && open.has(event.callId)
+    return event.type === 'asking' || isKnown ? of(event) : []
+  }
+
   function endOf(event: Extract<AgentEvent, { type: 'tool_ended' }>): readonly SessionUpdate[] {
     const { callId: toolCallId, name } = event
     const whole = loneResultUpdate({ ...event, type: 'tool_result' }) as unknown as ToolCall
     // The client does not know a call that was refused before it ran.
-    if (!open.delete(toolCallId)) return [{ ...whole, sessionUpdate: 'tool_call', kind: toolKind(name) }]
+    if (!open.delete(toolCallId)) return [{ ...whole, sessionUpdate: 'tool_call', kind: callKind(name) }]
     const { status = 'completed', content = [], rawOutput } = whole
     return [{ sessionUpdate: 'tool_call_update', toolCallId, status, content, rawOutput }]
   }
@@ -80,13 +94,13 @@ export function createRunUpdates({ newId, isAllowed }: RunUpdateOptions): RunUpd
 }
 
 function startOf({ callId, name, input }: Extract<AgentEvent, { type: 'tool_started' }>) {
-  const title = toolTitle(name, input)
+  const title = callTitle(name, input)
   return {
     sessionUpdate: 'tool_call',
     toolCallId: callId,
     title,
     name,
-    kind: toolKind(name),
+    kind: callKind(name),
     rawInput: input,
   } as const
 }

@@ -14,7 +14,7 @@ import type { ServeOptions } from './serve-options.ts'
 import type { ServedSession } from './served-session.ts'
 
 import { createServedSessions, type ServedSessions } from './served-sessions.ts'
-import { isSessionMode } from './session-settings.ts'
+import { isSessionMode, modeNames } from './session-settings.ts'
 
 /** The streams of a client. */
 export interface ClientStreams {
@@ -113,7 +113,7 @@ function answerRequests(
 
 function setMode(session: ServedSession, mode: unknown): void {
   if (!isSessionMode(mode))
-    throw invalidParamsError(`there is no mode ${String(mode)}: ask and auto can be set`)
+    throw invalidParamsError(`there is no mode ${String(mode)}; there are: ${modeNames}`)
   session.setMode(mode)
 }
 

@@ -14,11 +14,11 @@ import { createSerialQueue } from '../../core/wait.ts'
 import { messageFromPrompt } from '../transcript/message-from-prompt.ts'
 import { answerPrompt } from './answer-prompt.ts'
 import { editorFileTools, type FileCapabilities } from './editor-files.ts'
+import { permissionRequests, sessionApprovals } from './permission-requests.ts'
 import { invalidParamsError } from './request-error.ts'
 import { createRunUpdates } from './run-updates.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { type SessionMode, type SessionSettings, settingsForClient } from './session-settings.ts'
-import { createToolPermissions, withPermission } from './tool-permissions.ts'
 
 /** An open session of a client: a branch, and an agent that answers on it. */
 export interface ServedSession {
@@ -67,14 +67,13 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
 
   const notify = (update: SessionUpdate) => client.notify('session/update', { sessionId: id, update })
 
-  const permissions = createToolPermissions({
+  const mode = () => settings.mode
+  const approvals = sessionApprovals(mode)
+  const approve = permissionRequests({
     sessionId: id,
-    store,
     client,
-    isAuto: () => settings.mode === 'auto',
+    mode,
     shown: callId => calls.of(callId).promise,
-    started: toolCallId => notify({ sessionUpdate: 'tool_call_update', toolCallId, status: 'in_progress' }),
-    log,
   })
 
   /** The agent with the chosen model. */
@@ -97,7 +96,7 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
     const { tools = {}, ...parts } = await served.agentParts(model)
     const files = editorFileTools({ client, sessionId: id, cwd, can: setup.files })
     const all = { ...files, ...tools, ...(await given)?.tools }
-    return createAgent({ ...parts, store, tools: withPermission(all, permissions.may) })
+    return createAgent({ ...parts, store, tools: all, approve, approvals })
   }
 
   async function closeAgent(): Promise<void> {
@@ -120,13 +119,14 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
     if (signal.aborted) return { stopReason: 'cancelled' }
     const words = messageFromPrompt(prompt)
     const agent = await agentNow()
-    const updates = createRunUpdates({ newId, isAllowed: permissions.isAllowed })
+    const updates = createRunUpdates({ newId })
     calls.forget()
     return answerPrompt({ agent, branch: await place(), words, signal, updates, store, notify, onShown, log })
   }
 
   function onShown(event: AgentEvent): void {
-    if (event.type === 'tool_started') calls.of(event.callId).resolve()
+    if (event.type === 'subagent') onShown(event.event)
+    if (event.type === 'asking' && event.request) calls.of(event.request.callId).resolve()
     if (event.type === 'trouble') log(`the store: ${event.trouble.kind}: ${String(event.trouble.error)}`)
   }
 

@@ -1,13 +1,25 @@
 import type { SessionConfigOption, SessionModeState } from '@agentclientprotocol/sdk/unstable'
+import type { ApprovalRequest } from '../../agent/approval/approval.ts'
 import type { OfferedModel } from './serve-options.ts'
 
-/** Whether tools need a permission before they run. */
-export type SessionMode = 'ask' | 'auto'
+/** Which tools need a permission before they run. */
+export type SessionMode = 'ask' | 'edits' | 'auto' | 'read'
 
 const modes: Readonly<Record<SessionMode, { readonly name: string; readonly description: string }>> = {
-  ask: { name: 'Ask', description: 'Asks for permission before a tool runs' },
-  auto: { name: 'Auto', description: 'Runs tools without asking' },
+  ask: { name: 'Ask', description: 'Asks before a tool changes something or runs a command' },
+  edits: { name: 'Accept edits', description: 'Changes files of the project without asking' },
+  auto: { name: 'Auto', description: 'Runs tools and commands in the project without asking' },
+  read: { name: 'Read only', description: 'Changes nothing and runs no command' },
 }
+
+/** Whether a mode allows a call without asking. A call with a reason is asked for in every mode. */
+export function allowsByMode(mode: SessionMode, { kind, reason }: ApprovalRequest): boolean {
+  if (reason !== null) return false
+  return mode === 'auto' || (mode === 'edits' && kind === 'edit')
+}
+
+/** The modes, for an error message. */
+export const modeNames: string = Object.keys(modes).join(', ')
 
 export function isSessionMode(text: unknown): text is SessionMode {
   return typeof text === 'string' && Object.hasOwn(modes, text)
@@ -35,7 +47,7 @@ export function settingsForClient(
       {
         id: 'mode',
         name: 'Mode',
-        description: 'Whether tools are asked for before they run',
+        description: 'Which tools are asked for before they run',
         category: 'mode',
         type: 'select',
         currentValue: mode,

@@ -8,6 +8,7 @@ import type { NewMessage } from '../../core/message.ts'
 import type { Finish, IgnoredOption, ModelRetry } from '../../core/model.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { Trouble, TurnReport } from '../../recorder/recording.ts'
+import type { ApprovalRequest } from '../approval/approval.ts'
 
 /** An event of a run. */
 export type AgentEvent =
@@ -54,23 +55,27 @@ export type AgentEvent =
       /** Attempts that failed before. */
       readonly failed: readonly { readonly tier: 'resume' | 'load'; readonly message: string }[]
     }
-  /** The plan of an agent of another program, in its own format. */
+  /** The plan of the agent, in the format of the Agent Client Protocol. */
   | {
       readonly type: 'plan'
       /** A list of the entries, as the protocol defines them. */
       readonly entries: Json
     }
-  /** An agent of another program asks for a permission; the answer is pending. */
+  /** A call needs an approval, and the answer is pending. The call has not started. */
   | {
       readonly type: 'asking'
-      /** The action that needs the permission, in the agent's words. */
+      /** The action that needs the approval, in one line. */
       readonly title: string
+      /** The call. Null if an agent of another program asks, which has its own form of requests. */
+      readonly request: ApprovalRequest | null
     }
-  /** The answer to it: the agent's own word for the choice, and whether it allows; null without a choice. */
+  /** The answer to it: the word for the choice, and whether it allows; null without a choice. */
   | {
       readonly type: 'asked'
       /** The title of the `asking` event. */
       readonly title: string
+      /** The id of the call. Null if an agent of another program asked. */
+      readonly callId: string | null
       /** The name of the chosen option. Null if none was chosen. */
       readonly choice: string | null
       /** False also if no option was chosen. */

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../core/json.ts'
-import { type AgentTool, jsonOf, type ToolContext } from './tool.ts'
+import type { CallKind } from '../approval/approval.ts'
+import { type AgentTool, type ApprovalCheck, jsonOf, type ToolContext } from './tool.ts'
 
 /** A tool of ours. Its input is described by a few functions here and not by zod, which takes longer to load
  *  than the rest of an agent. */
@@ -8,6 +9,8 @@ export interface OwnTool<Fields extends OwnFields> {
   readonly input: Fields
   readonly repeatable: boolean
   readonly readOnly: boolean
+  readonly kind?: CallKind
+  readonly needsApproval?: boolean | ApprovalCheck<InputOf<Fields>>
   readonly run: (input: InputOf<Fields>, context: ToolContext) => unknown
 }
 
@@ -32,12 +35,19 @@ export interface Field<Value> {
 
 /** A tool from its fields. */
 export function ownTool<Fields extends OwnFields>(tool: OwnTool<Fields>): AgentTool {
-  const { description, input, repeatable, readOnly, run } = tool
+  const { description, input, repeatable, readOnly, kind, needsApproval, run } = tool
   return {
     description,
     ...ownInput(input),
     repeatable,
     readOnly,
+    ...(kind !== undefined && { kind }),
+    ...(needsApproval !== undefined && {
+      needsApproval:
+        typeof needsApproval === 'boolean'
+          ? needsApproval
+          : (given, context) => needsApproval(readInput(input, given), context),
+    }),
     run: async (given, context) => ({ output: jsonOf(await run(readInput(input, given), context)) }),
   }
 }

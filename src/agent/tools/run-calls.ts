@@ -7,6 +7,9 @@ import type { NewMessage } from '../../core/message.ts'
 import { addUsage, type Usage } from '../../core/turn.ts'
 import { unlessAborted } from '../../core/wait.ts'
 import type { TurnRecording } from '../../recorder/recording.ts'
+import type { ApprovalAnswer, ApprovalRequest, Approve } from '../approval/approval.ts'
+import type { Approvals } from '../approval/approvals.ts'
+import { callKind, callTitle } from '../approval/call-details.ts'
 import type { AgentEvent } from '../run/events.ts'
 import type { AgentTool, ToolContext, ToolOutcome, Tools } from './tool.ts'
 
@@ -19,6 +22,8 @@ export interface RunCallsOptions {
   readonly signal: AbortSignal
   /** What a tool gets besides its own call. */
   readonly context: Pick<ToolContext, 'conversationId' | 'messages'>
+  /** Decides about calls that need an approval. */
+  readonly approvals: Approvals
   emit(event: AgentEvent): void
   /** Adds the tokens of a result, if they are counted. */
   withTokens(result: NewMessage): NewMessage
@@ -27,32 +32,135 @@ export interface RunCallsOptions {
 }
 
 /** Runs the calls of an answer in parallel, and stores each result as it comes. The start of a tool is stored
- *  before it runs, so that it is not run again after a crash. Returns the usage of models that the tools
- *  called. Throws the signal's reason if it is aborted; results up to then are stored. */
+ *  before it runs, so that it is not run again after a crash; an approval comes before that. Returns the usage
+ *  of models that the tools called. Throws the signal's reason if it is aborted; results up to then are
+ *  stored. */
 export async function runCalls(calls: readonly ToolCallBlock[], options: RunCallsOptions): Promise<Usage> {
-  const { tools, recording, signal, emit } = options
-  const checked = await Promise.all(
-    calls.map(async call => ({ call, problem: await refusalOf(call, tools) })),
-  )
-  const runnable = checked.filter(({ problem }) => problem === null).map(({ call }) => call)
+  const { recording, signal } = options
+  const checked = await Promise.all(calls.map(call => checkCall(call, options)))
   for (const { call, problem } of checked) {
     if (problem !== null) await storeResult(call, { output: problem, isError: true }, options)
   }
+  const runnable = checked.filter(({ problem }) => problem === null)
   if (runnable.length === 0) return {}
-  await recording.trace(runnable.map(call => startOf(call, options)))
+  const free = runnable.filter(({ request }) => request === null).map(({ call }) => call)
+  if (free.length > 0) await recording.trace(free.map(call => startOf(call, options)))
   signal.throwIfAborted()
   let usage: Usage = {}
-  await Promise.allSettled(
-    runnable.map(async call => {
-      emit({ type: 'tool_started', callId: call.callId, name: call.name, input: call.input })
-      // A tool may not listen to the signal; its outcome is then unknown.
-      const outcome = await unlessAborted(outcomeOf(tools[call.name]!, call, options), signal)
-      usage = addUsage(usage, outcome.usage ?? {})
-      await storeResult(call, outcome, options)
-      await recording.trace([endOf(call, outcome, options)])
+  const add = (one: Usage) => {
+    usage = addUsage(usage, one)
+  }
+  await Promise.allSettled([
+    ...free.map(async call => add(await runCall(call, options))),
+    ...runnable.map(async ({ call, request }) => {
+      if (request !== null && (await mayRun(call, request, options))) add(await runCall(call, options))
     }),
-  ).then(rethrowFirst)
+  ]).then(rethrowFirst)
   return usage
+}
+
+/** A call, why it cannot be run, and the approval that it needs. */
+interface CheckedCall {
+  readonly call: ToolCallBlock
+  readonly problem: string | null
+  readonly request: ApprovalRequest | null
+}
+
+async function checkCall(call: ToolCallBlock, options: RunCallsOptions): Promise<CheckedCall> {
+  const problem = await refusalOf(call, options.tools)
+  if (problem !== null) return { call, problem, request: null }
+  try {
+    return { call, problem: null, request: await requestFor(options.tools[call.name]!, call, options) }
+  } catch (error) {
+    options.signal.throwIfAborted()
+    return { call, problem: errorText(error), request: null }
+  }
+}
+
+/** The approval that a call needs; null if it needs none. */
+async function requestFor(
+  tool: AgentTool,
+  call: ToolCallBlock,
+  options: RunCallsOptions,
+): Promise<ApprovalRequest | null> {
+  const { approvals, recording, message, signal } = options
+  const { callId, name, input } = call
+  const { needsApproval = approvals.canAsk && tool.readOnly !== true } = tool
+  const need =
+    typeof needsApproval === 'function' ? await needsApproval(input, { callId, name, signal }) : needsApproval
+  if (need === false) return null
+  const {
+    title = callTitle(name, input),
+    preview = null,
+    reason = null,
+    scope = name,
+  } = need === true ? {} : need
+  return {
+    callId,
+    name,
+    input,
+    kind: tool.kind ?? callKind(name),
+    title,
+    preview,
+    reason,
+    scope,
+    conversationId: options.context.conversationId,
+    messageId: message,
+    turn: recording.key,
+  }
+}
+
+/** Asks for an approval. An allowed call is stored as started; a denied one gets a result that says so. */
+async function mayRun(
+  call: ToolCallBlock,
+  request: ApprovalRequest,
+  options: RunCallsOptions,
+): Promise<boolean> {
+  const { approvals, recording, signal, emit } = options
+  const { title, callId } = request
+  const { answer, wasAsked, refusal } = await approvals.decide(request, signal, () =>
+    emit({ type: 'asking', title, request }),
+  )
+  const asked = wasAsked ? [permissionEvent(request, answer)] : []
+  if (wasAsked)
+    emit({ type: 'asked', title, callId, choice: answerNames[answer], isAllowed: answer !== 'deny' })
+  if (refusal !== null) {
+    await storeResult(call, { output: refusal, isError: true }, options)
+    if (asked.length > 0) await recording.trace(asked)
+    return false
+  }
+  await recording.trace([...asked, startOf(call, options)])
+  signal.throwIfAborted()
+  return true
+}
+
+/** The answers, as events name them. */
+const answerNames: Readonly<Record<ApprovalAnswer, string>> = {
+  allow: 'allow_once',
+  allow_in_conversation: 'allow_in_conversation',
+  allow_always: 'allow_always',
+  deny: 'reject_once',
+}
+
+/** In the form that is also stored for other programs' agents. */
+function permissionEvent(request: ApprovalRequest, answer: ApprovalAnswer): NewEvent {
+  const { callId, title, name, kind, input, reason } = request
+  const toolCall = { toolCallId: callId, title, name, kind, rawInput: input }
+  return {
+    type: 'permission',
+    data: { toolCall, reason, answer: { outcome: 'selected', optionId: answerNames[answer] } },
+  }
+}
+
+/** Runs a call whose start is stored, and stores its result. */
+async function runCall(call: ToolCallBlock, options: RunCallsOptions): Promise<Usage> {
+  const { tools, recording, signal, emit } = options
+  emit({ type: 'tool_started', callId: call.callId, name: call.name, input: call.input })
+  // A tool may not listen to the signal; its outcome is then unknown.
+  const outcome = await unlessAborted(outcomeOf(tools[call.name]!, call, options), signal)
+  await storeResult(call, outcome, options)
+  await recording.trace([endOf(call, outcome, options)])
+  return outcome.usage ?? {}
 }
 
 /** Why a call cannot be run, in a text for the model. */
@@ -76,12 +184,18 @@ async function outcomeOf(
       name: call.name,
       messageId: options.message,
       signal: options.signal,
+      ...(options.approvals.canAsk && { approve: passedOn(options.approvals) }),
       emit: options.emit,
     })
   } catch (error) {
     // The model gets the error as the result, and may try another way.
     return { output: errorText(error), isError: true }
   }
+}
+
+/** `approve` for an agent that a tool runs: its requests wait in the same queue. */
+function passedOn(approvals: Approvals): Approve {
+  return async (request, signal) => (await approvals.decide(request, signal, () => undefined)).answer
 }
 
 async function storeResult(

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { ToolSpec } from '../../core/model.ts'
 import type { Usage } from '../../core/turn.ts'
+import type { ApprovalDetails, Approve, CallKind } from '../approval/approval.ts'
 import type { AgentEvent } from '../run/events.ts'
 
 /** The setting in which a tool runs. */
@@ -21,9 +22,19 @@ export interface ToolContext {
   readonly messageId: MessageId | null
   /** The messages that the agent knows, oldest first. Large results may have only their beginning. */
   readonly messages: readonly Message[]
+  /** Asks as the agent of this call asks. Absent if it cannot ask. A tool that runs another agent passes it
+   *  on. */
+  readonly approve?: Approve
   /** Reports to the reader of the run's events. */
   emit(event: AgentEvent): void
 }
+
+/** Whether a call must be approved before it runs, and what a person has to know about it. An error that it
+ *  throws becomes the result of the call, which is then not asked for. */
+export type ApprovalCheck<Input> = (
+  input: Input,
+  context: Pick<ToolContext, 'callId' | 'name' | 'signal'>,
+) => boolean | ApprovalDetails | Promise<boolean | ApprovalDetails>
 
 /** The outcome of a tool. */
 export interface ToolOutcome {
@@ -47,6 +58,11 @@ export interface AgentTool {
   readonly repeatable: boolean
   /** True if it changes nothing: then it may run where no person can be asked. Default: false. */
   readonly readOnly?: boolean
+  /** What its calls do. Default: guessed from its name. */
+  readonly kind?: CallKind
+  /** Whether its calls need an approval. Default: if the agent has `approve`, they do unless the tool is
+   *  read-only. Where no approval can be had, a call that needs one is denied. */
+  readonly needsApproval?: boolean | ApprovalCheck<Json>
   /** Called only with an input that `check` accepts. */
   run(input: Json, context: ToolContext): Promise<ToolOutcome>
   /** What is wrong with an input, in a text for the model; null if it is valid. */
@@ -65,6 +81,11 @@ export interface ToolDefinition<Input> {
   readonly repeatable?: boolean
   /** Whether the tool changes nothing: then it may run where no person can be asked. Default: false. */
   readonly readOnly?: boolean
+  /** What its calls do, for the person who is asked. Default: guessed from its name. */
+  readonly kind?: CallKind
+  /** Whether its calls need an approval before they run: always, never, or depending on the input. Default: if
+   *  the agent has `approve`, they do unless the tool is read-only. */
+  readonly needsApproval?: boolean | ApprovalCheck<Input>
   /** Its return value becomes the result: any JSON value. An error that it throws becomes an error result. */
   readonly run: (input: Input, context: ToolContext) => unknown
 }
@@ -92,7 +113,7 @@ export interface ToolDefinition<Input> {
  * ```
  */
 export function tool<Input>(definition: ToolDefinition<Input>): AgentTool {
-  const { description, input, repeatable = false, readOnly = false, run } = definition
+  const { description, input, repeatable = false, readOnly = false, kind, needsApproval, run } = definition
   return {
     description,
     schema: schemaOf(input),
@@ -105,6 +126,13 @@ export function tool<Input>(definition: ToolDefinition<Input>): AgentTool {
     },
     repeatable,
     readOnly,
+    ...(kind !== undefined && { kind }),
+    ...(needsApproval !== undefined && {
+      needsApproval:
+        typeof needsApproval === 'boolean'
+          ? needsApproval
+          : async (given, context) => needsApproval(await input.parseAsync(given), context),
+    }),
     run: async (given, context) => ({ output: jsonOf(await run(await input.parseAsync(given), context)) }),
   }
 }

@@ -57,9 +57,10 @@ export function allowedText({ title }: AskedEvent): string {
   return `allowed: ${firstLine(title)}`
 }
 
-export function refusedText({ title }: AskedEvent, canAsk: boolean): string {
-  const why = canAsk ? '' : '. There is no terminal to ask on; --allow allows everything'
-  return `not allowed: ${firstLine(title)}${why}`
+/** `tool` is the tool of our own agent that was asked for; null for an agent of another program. */
+export function refusedText({ title }: AskedEvent, canAsk: boolean, tool: string | null): string {
+  const how = tool === null ? '--allow allows everything' : `--allow ${tool} allows this tool`
+  return `not allowed: ${firstLine(title)}${canAsk ? '' : `. There is no terminal to ask on; ${how}`}`
 }
 
 function firstLine(text: string): string {

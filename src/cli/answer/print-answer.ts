@@ -73,6 +73,7 @@ export async function printAnswer(
     cut: 0,
     movedAside: false,
     isWaiting: false,
+    asking: null,
     plan: new Set(),
   }
   const stopListening = stopOnCtrlC(run, context, sink)
@@ -164,16 +165,24 @@ export async function printAnswer(
         return planLines(event.entries, seen.plan).map(faintly)
       case 'asking':
         sink.pause()
+        seen.asking = event.request
         return []
       case 'asked':
-        return [
-          event.isAllowed ? faintly(allowedText(event)) : noteLine(refusedText(event, context.canAsk), err),
-        ]
+        return askedLines(event, seen.asking)
       case 'subagent':
+        if (event.event.type === 'asking' || event.event.type === 'asked') return show(event.event)
         return event.event.type === 'ended' ? [subagentLine(event, event.event.reply, context)] : []
       default:
         return []
     }
+  }
+
+  /** The question and its answer are on the screen already, except those of another program's agent. */
+  function askedLines(event: Extract<AgentEvent, { type: 'asked' }>, asked: Seen['asking']) {
+    if (event.callId !== null && context.canAsk) return []
+    if (event.isAllowed) return event.callId === null ? [faintly(allowedText(event))] : []
+    const { name = null, reason = null } = asked ?? {}
+    return [noteLine(refusedText(event, context.canAsk, reason === null ? name : null), err)]
   }
 }
 
@@ -195,6 +204,8 @@ interface Seen {
   cut: number
   movedAside: boolean
   isWaiting: boolean
+  /** The last call that was asked for. Null for one of another program's agent. */
+  asking: Extract<AgentEvent, { type: 'asking' }>['request']
   /** Lines of the plan that are already printed. */
   readonly plan: Set<string>
 }

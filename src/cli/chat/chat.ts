@@ -65,6 +65,7 @@ export async function startChat(
   const controller = createChatController({ context, store, chosen, setup })
   // Opened first, so that keys typed ahead are read in raw mode.
   const keyboard = context.canAsk ? openKeyboard(context, err) : null
+  if (keyboard) setup.options.approval?.useKeyboard(keyboard)
   const parts: Chat = {
     context,
     controller,

@@ -19,6 +19,11 @@ const talkOptions: Readonly<Record<string, CommandOption>> = {
   system: { value: '<text>', help: 'system prompt of the conversation, from now on; "" removes it' },
   option: modelOption,
   force: { help: 'also a conversation of another project' },
+  allow: {
+    value: '<tools>',
+    many: true,
+    help: 'run these tools without asking, such as edit_file,run_command; all for every tool',
+  },
 }
 
 /** `skein [prompt…]`: the command without a name. */

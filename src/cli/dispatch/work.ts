@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { allowTools } from '../../agent/approval/approval.ts'
 import { errorText } from '../../core/error-text.ts'
 import type { Task } from '../../core/task.ts'
 import type { DispatchEvent } from '../../dispatch/dispatch-event.ts'
@@ -223,6 +224,8 @@ async function configuredDispatch(args: Args, context: CommandContext): Promise<
     model,
     ...agentSettings(config, model.id, callOptions(args)),
     ...(system === undefined ? {} : { system }),
+    // No person is there to ask.
+    approve: allowTools(config.tools.allow),
     tools: { ...tools, submit_task: submitTaskTool({ tasks: store, parent: task }) },
   })
   return {

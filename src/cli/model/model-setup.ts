@@ -13,6 +13,8 @@ import type { MessageId } from '../../core/ids.ts'
 import type { NewMessage } from '../../core/message.ts'
 import type { Model, ModelOptions } from '../../core/model.ts'
 import type { MessageReader } from '../../core/ports.ts'
+import { allowedTools } from '../approval/allowed-tools.ts'
+import { type PersonApproval, personApproval } from '../approval/person-approval.ts'
 import { type Args, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import type { KeptSettings } from '../target/kept-settings.ts'
@@ -63,6 +65,7 @@ export async function openModelSetup(
     call,
     recall: recallOf(textOption(args, 'with-context')),
     tools: () => configuredTools(config, context),
+    approval: personApproval(context, allowedTools(args, config, context)),
   })
 }
 
@@ -95,6 +98,8 @@ export interface ModelSetupOptions {
   readonly recall?: NonNullable<AgentOptions['recall']>
   /** Starts the tool servers. They stop with the agent. */
   readonly tools?: (() => Promise<ConfiguredTools>) | null
+  /** Asks before a tool changes something. */
+  readonly approval?: PersonApproval
 }
 
 export function createModelSetup(
@@ -103,7 +108,7 @@ export function createModelSetup(
   config: Config,
   options: ModelSetupOptions = {},
 ): ModelSetup {
-  const { recall = false, tools = null, system = null } = options
+  const { recall = false, tools = null, system = null, approval } = options
   const settings = {
     ...agentSettings(config, model.id, options.call),
     calibration: { current: uncalibrated },
@@ -157,6 +162,7 @@ export function createModelSetup(
         ...(store ? { store } : { history: said }),
         ...(system === null || system === '' ? {} : { system }),
         ...(opened ? { tools: started } : {}),
+        ...(approval && { approve: approval.approve, approvals: approval.approvals }),
         recall,
       })
       const close = async () => {

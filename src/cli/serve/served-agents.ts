@@ -1,4 +1,5 @@
 import type { Agent } from '../../agent/agent.ts'
+import { allowTools } from '../../agent/approval/approval.ts'
 import type { Tools } from '../../agent/tools/tool.ts'
 import type { Config } from '../../config/config.ts'
 import { InvalidError } from '../../core/errors.ts'
@@ -34,7 +35,8 @@ export function createServedAgents(
     tools ??= configuredTools(config, context)
     const given = await (await tools).on(store, model, mayRun)
     const { createAgent } = await import('../../agent/agent.ts')
-    return createAgent({ model, store, tools: given, ...agentSettings(config, model.id) })
+    const approve = allowTools(config.tools.allow)
+    return createAgent({ model, store, tools: given, approve, ...agentSettings(config, model.id) })
   }
 
   function mayRun(name: string, tool: Tools[string]): boolean {

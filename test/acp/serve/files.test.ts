@@ -9,7 +9,7 @@ const call = (name: string, input: { readonly [field: string]: string | number }
 const both = { readTextFile: true, writeTextFile: true }
 
 describe('the files of an editor', () => {
-  it('are read with unsaved changes, and written through the editor, if the person allows it', async () => {
+  it('are read with unsaved changes, and written through the editor if the person allows it', async () => {
     const script = [
       call('read_file', { path: 'src/a.ts', line: 2, limit: 1 }),
       call('write_file', { path: '/src/a.ts', content: 'new\n' }),
@@ -21,10 +21,7 @@ describe('the files of an editor', () => {
     const { sessionId } = await editor.begin()
     await editor.prompt(sessionId, 'mend it')
     expect(editor.files.get('/src/a.ts')).toBe('new\n')
-    expect(editor.asked.map(({ toolCall }) => toolCall.title)).toEqual([
-      'read_file src/a.ts, 2, 1',
-      'write_file /src/a.ts, new',
-    ])
+    expect(editor.asked.map(({ toolCall }) => toolCall.title)).toEqual(['write_file /src/a.ts, new'])
     const { branch } = await store.resolve(sessionId)
     const results = (await pathOf(store, branch.head!)).filter(({ role }) => role === 'tool_result')
     expect(results.map(({ content: blocks }) => blocks[0])).toMatchObject([

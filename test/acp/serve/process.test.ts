@@ -92,13 +92,13 @@ describe('skein acp', () => {
     })
   })
 
-  it('runs the tools of servers that the editor passes, if the person allows it', async () => {
+  it('runs the tools of servers that the editor passes, and asks for those that are not read-only', async () => {
     using here = home()
     await using editor = await startEditor(here)
     const given = { name: 'desk', command: process.execPath, args: [server], env: [] }
     const { sessionId } = await editor.begin({ mcpServers: [given] })
     await editor.prompt(sessionId, '/tool desk_echo {"text":"hello there"}')
-    expect(editor.asked).toMatchObject([{ toolCall: { title: 'desk_echo hello there' } }])
+    expect(editor.asked).toEqual([])
     const [call] = only(editor.shown(sessionId), 'tool_call')
     const result = only(editor.shown(sessionId), 'tool_call_update').at(-1)
     expect(result).toMatchObject({
@@ -109,6 +109,7 @@ describe('skein acp', () => {
     editor.permit('reject_once')
     editor.forget()
     await editor.prompt(sessionId, '/tool desk_picture {}')
+    expect(editor.asked).toMatchObject([{ toolCall: { title: 'desk_picture' } }])
     expect(only(editor.shown(sessionId), 'tool_call_update').at(-1)?.status).toBe('failed')
   })
 

@@ -202,7 +202,7 @@ describe('a session of our own agent', () => {
     const { editor } = here
     const { sessionId, modes, configOptions } = await editor.begin()
     expect(modes).toMatchObject({ currentModeId: 'ask' })
-    expect(modes?.availableModes.map(({ id }) => id)).toEqual(['ask', 'auto'])
+    expect(modes?.availableModes.map(({ id }) => id)).toEqual(['ask', 'edits', 'auto', 'read'])
     expect(configOptions).toMatchObject([
       { id: 'mode', category: 'mode', currentValue: 'ask' },
       {
@@ -287,7 +287,7 @@ describe('a session of our own agent', () => {
     expect(await refused(here.editor.prompt(unknown, 'hello'))).toMatchObject({ code: -32002 })
     expect(await refused(agent.request('session/set_mode', { sessionId, modeId: 'yolo' }))).toEqual({
       code: -32602,
-      message: 'there is no mode yolo: ask and auto can be set',
+      message: 'there is no mode yolo; there are: ask, edits, auto, read',
     })
     const model = { sessionId, configId: 'model', value: 'unknown' } as const
     expect(await refused(agent.request('session/set_config_option', model))).toMatchObject({ code: -32602 })

@@ -15,6 +15,9 @@ export interface Keyboard {
   /** The next key that is typed from now on. Buffered keys stay buffered: they were not meant for this
    *  question. */
   nextFresh(): Promise<KeyStroke>
+  /** Drops these keys and Enter if they are typed next: the rest of a word after its first letter has
+   *  answered a question. If anything else is typed, no key is dropped. */
+  dropRest(rest: string): void
   /** Calls the listener for every Ctrl+C until the returned function is called. Other keys are buffered for
    *  the next prompt. */
   onInterrupt(listener: () => void): () => void
@@ -35,9 +38,27 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
   const reader = keyReader()
   const strokes: KeyStroke[] = []
   let waiting: ((stroke: KeyStroke) => void) | null = null
+  let rest: { readonly expected: string; readonly held: readonly Key[] } | null = null
   let interrupted: (() => void) | null = null
   let timer: NodeJS.Timeout | undefined
   let closed = false
+
+  /** Holds keys that may be the rest of an answer. Returns the keys to handle now. */
+  function withoutRest(key: Key): readonly Key[] {
+    if (rest === null) return [key]
+    const { expected, held } = rest
+    const isEnter = key.type === 'key' && key.name === 'enter'
+    if (isEnter && (held.length === 0 || expected === '')) {
+      rest = null
+      return []
+    }
+    if (key.type === 'text' && expected !== '' && expected.startsWith(key.text.toLowerCase())) {
+      rest = { expected: expected.slice(key.text.length), held: [...held, key] }
+      return []
+    }
+    rest = null
+    return [...held, key]
+  }
 
   function push(stroke: KeyStroke): void {
     const name = stroke.type === 'key' ? stroke.name : null
@@ -52,7 +73,7 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
 
   function onData(chunk: string | Buffer): void {
     clearTimeout(timer)
-    for (const key of reader.read(String(chunk))) push(key)
+    for (const read of reader.read(String(chunk))) for (const key of withoutRest(read)) push(key)
     if (reader.waits) {
       timer = setTimeout(() => {
         for (const key of reader.flush()) push(key)
@@ -121,6 +142,9 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
       return stroke ? Promise.resolve(stroke) : nextFresh()
     },
     nextFresh,
+    dropRest(word) {
+      rest = { expected: word, held: [] }
+    },
     onInterrupt(listener) {
       interrupted = listener
       // Ctrl+C may have been pressed before the listener was set: it also cancels the input typed before it.

@@ -1,0 +1,46 @@
+import type { ApprovalRequest, CallPreview } from '../../agent/approval/approval.ts'
+import { changedLines } from '../../agent/approval/changed-lines.ts'
+import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { cut, widthOf } from '../output/cut.ts'
+import { plural } from '../output/number.ts'
+import type { Output } from '../output/output.ts'
+
+/** Most lines of a change that a question shows. */
+const mostLines = 24
+
+/** The question before a call: the change that it makes, if it is known, then one line with the call and the
+ *  keys. The cursor waits behind the last line. */
+export function questionLines(request: ApprovalRequest, output: Output): readonly string[] {
+  const { style, width } = output
+  const { title, reason, preview } = request
+  const dot = style.symbols.dot
+  const keys = ['y once', 'c in this conversation', 'a until you leave', 'n no'].join(` ${dot} `)
+  const why = reason === null ? '' : ` (${style.safe(reason)})`
+  const room = Math.max(20, width - 3 - widthOf(why))
+  const about = `${cut(style.safe(collapseSpaces(title)), room, style.symbols.dots)}${why}`
+  const question = `${style.note('?')} ${about}`
+  const isShort = widthOf(about) + widthOf(keys) + 8 <= width
+  return [
+    ...(preview?.type === 'diff' ? diffLines(preview, output) : []),
+    ...(isShort ? [`${question}  ${style.faint(keys)}`] : [question, `  ${style.faint(keys)}`]),
+  ]
+}
+
+function diffLines(
+  preview: Extract<CallPreview, { type: 'diff' }>,
+  { style, width }: Output,
+): readonly string[] {
+  const changes = changedLines(preview.oldText, preview.newText)
+  const lines = changes.slice(0, mostLines).map(({ sign, text, line }) => {
+    const shown = cut(
+      `${String(line).padStart(5)} ${sign} ${style.safe(text)}`,
+      width - 2,
+      style.symbols.dots,
+    )
+    return `  ${sign === '+' ? style.ok(shown) : sign === '-' ? style.failed(shown) : style.faint(shown)}`
+  })
+  const more = changes.length - mostLines
+  return more > 0
+    ? [...lines, `  ${style.faint(`${style.symbols.dots} ${plural(more, 'more line')}`)}`]
+    : lines
+}
