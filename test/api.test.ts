@@ -107,6 +107,8 @@ it('skein/context exports these names', () => {
 
 it('skein/agent exports these names', () => {
   expect(Object.keys(agent).sort()).toEqual([
+    'allowTools',
+    'approvalMemory',
     'createAgent',
     'nextContext',
     'openMcpTools',

@@ -264,7 +264,7 @@ describe('tools that are allowed beforehand', () => {
   const signal = new AbortController().signal
   const request = (name: string, reason: string | null = null) => ({ name, reason }) as ApprovalRequest
 
-  it('run, and others do not; all stands for every tool', () => {
+  it('run, and others do not; all means every tool', () => {
     expect(allowTools(['a'])(request('a'), signal)).toBe('allow')
     expect(allowTools(['a'])(request('b'), signal)).toBe('deny')
     expect(allowTools(['all'])(request('b'), signal)).toBe('allow')

@@ -21,7 +21,7 @@ export interface PersonApproval {
   useKeyboard(keyboard: Keyboard): void
 }
 
-/** `allowed` are the names of tools that run without asking; `all` stands for every tool. */
+/** `allowed` are the names of tools that run without asking; `all` means every tool. */
 export function personApproval(context: CommandContext, allowed: readonly string[]): PersonApproval {
   const answered = approvalMemory()
   const beforehand = allowTools(allowed)
