@@ -22,8 +22,8 @@ export interface AgentOptions extends ModelOptions {
   /** The tools that the model may call, by name. A name has 1 to 64 letters, digits, `_` or `-`. */
   readonly tools?: Tools
   /** Decides whether a call may run, before it runs. It is asked for the calls of all tools that are not
-   *  read-only, unless a tool says otherwise with `needsApproval`. Default: calls run without asking, and those
-   *  of tools with `needsApproval` are denied. */
+   *  read-only, unless a tool says otherwise with `needsApproval`. Default: calls run without asking, and
+   *  those of tools with `needsApproval` are denied. */
   readonly approve?: Approve
   /** Remembers answers that hold for longer than one call. Default: as long as the agent exists. */
   readonly approvals?: ApprovalMemory

@@ -28,8 +28,8 @@ const input = {
 
 /** A tool that gives a task to another agent. With a store, each run is a conversation of its own: of kind
  *  `subagent`, labelled `subagent:<name>:<run id>`, and linked to the message with the call. Its usage is
- *  stored there, and is part of the reply of the calling agent, but not of that agent's stored totals. Without
- *  an `approve` of its own, the calling agent's decides about its calls.
+ *  stored there, and is part of the reply of the calling agent, but not of that agent's stored totals.
+ *  Without an `approve` of its own, the calling agent's decides about its calls.
  *
  * @example
  * ```ts

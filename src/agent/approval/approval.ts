@@ -46,8 +46,8 @@ export interface ApprovalDetails {
   readonly scope?: string
 }
 
-/** A call that waits for an answer. It consists of JSON and ids only, so that it can be stored and answered by
- *  another process. */
+/** A call that waits for an answer. It consists of JSON and ids only, so that it can be stored and
+ *  answered by another process. */
 export interface ApprovalRequest {
   /** Identifies the call within its conversation. A resumed turn asks again with the same id. */
   readonly callId: string
@@ -76,8 +76,8 @@ export interface ApprovalRequest {
 /** The answer to a request: once, for this conversation, always, or not at all. */
 export type ApprovalAnswer = 'allow' | 'allow_in_conversation' | 'allow_always' | 'deny'
 
-/** Decides whether a call may run. It is asked before the start of the call is stored, one request of an agent
- *  at a time. An error denies the call. The signal is aborted with the run. */
+/** Decides whether a call may run. It is asked before the start of the call is stored, one request of an
+ *  agent at a time. An error denies the call. The signal is aborted with the run. */
 export type Approve = (
   request: ApprovalRequest,
   signal: AbortSignal,

@@ -31,10 +31,10 @@ export interface RunCallsOptions {
   onResult(result: NewMessage, id: MessageId | null): void
 }
 
-/** Runs the calls of an answer in parallel, and stores each result as it comes. The start of a tool is stored
- *  before it runs, so that it is not run again after a crash; an approval comes before that. Returns the usage
- *  of models that the tools called. Throws the signal's reason if it is aborted; results up to then are
- *  stored. */
+/** Runs the calls of an answer in parallel, and stores each result as it comes. The start of a tool is
+ *  stored before it runs, so that it is not run again after a crash; an approval comes before that.
+ *  Returns the usage of models that the tools called. Throws the signal's reason if it is aborted; results
+ *  up to then are stored. */
 export async function runCalls(calls: readonly ToolCallBlock[], options: RunCallsOptions): Promise<Usage> {
   const { recording, signal } = options
   const checked = await Promise.all(calls.map(call => checkCall(call, options)))

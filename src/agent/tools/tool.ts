@@ -83,8 +83,8 @@ export interface ToolDefinition<Input> {
   readonly readOnly?: boolean
   /** What its calls do, for the person who is asked. Default: guessed from its name. */
   readonly kind?: CallKind
-  /** Whether its calls need an approval before they run: always, never, or depending on the input. Default: if
-   *  the agent has `approve`, they do unless the tool is read-only. */
+  /** Whether its calls need an approval before they run: always, never, or depending on the input.
+   *  Default: if the agent has `approve`, they do unless the tool is read-only. */
   readonly needsApproval?: boolean | ApprovalCheck<Input>
   /** Its return value becomes the result: any JSON value. An error that it throws becomes an error result. */
   readonly run: (input: Input, context: ToolContext) => unknown
