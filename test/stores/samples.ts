@@ -213,6 +213,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   clearSearch: {},
   resetIndexed: {},
   candidates: { match: `'hello'`, from: 0, upto: now, directories: ['/d'], kind: null, limit: 20 },
+  searchFloor: { match: `'hello'`, from: 0, upto: now, span: 10 },
   foundMessages: { places: [{ conv, seq: 0 }] },
   branchesHolding: { places: [{ conv, seq: 0 }] },
   bodySizes: span,

@@ -21,7 +21,7 @@ export function findTerm(tokens: readonly Token[], term: Term): TextHit[] {
 
 /** Whether a message with these texts matches the words of the query: each wanted term occurs in at least
  *  one text, and no excluded term in any. The caller applies the filters (roles, conversation, dates). */
-export function matches(texts: readonly string[], query: SearchQuery): boolean {
+export function matches(texts: readonly string[], query: Pick<SearchQuery, 'all' | 'none'>): boolean {
   const looks = texts.map(text => lookInto(clip(text)))
   const occurs = (term: Term) => looks.some(holds => holds(term))
   return query.all.every(occurs) && !query.none.some(occurs)

@@ -51,6 +51,9 @@ export interface SearchStatements {
     },
     CandidateRow,
   ]
+  /** The time of the match that follows the newest `span` matches up to `upto`, of all conversations. No row if
+   *  there are not so many. */
+  searchFloor: [{ match: string; from: number; upto: number; span: number }, { at: number }]
   /** The columns to show of these messages, in any order. */
   foundMessages: [Places, FoundRow]
   /** The branches whose paths contain these messages. */

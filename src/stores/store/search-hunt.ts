@@ -1,6 +1,7 @@
 import { latestTime } from '../../core/check.ts'
 import { matches } from '../../core/search/match.ts'
 import type { SearchQuery } from '../../core/search/query.ts'
+import { termOf } from '../../core/search/term.ts'
 import type { Engine, Program } from '../engine/engine.ts'
 import type { CandidateRow } from '../engine/rows.ts'
 import {
@@ -50,12 +51,13 @@ interface HuntState extends HuntRange {
   /** How much was examined. */
   candidates: number
   chars: number
+  ranges: number
   stoppedAt: OrderKey | null
 }
 
 /** The newest messages that match, in order. */
 export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntResult> {
-  const { query, plan, opening } = hunt
+  const { engine, query, plan, opening } = hunt
   const { wanted } = range
   const state: HuntState = {
     ...range,
@@ -64,13 +66,18 @@ export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntRes
     upto: firstTime(range),
     candidates: 0,
     chars: 0,
+    ranges: 0,
     stoppedAt: null,
   }
   const { answers } = state
-  if (plan.withoutPrefixes) await lookAtNewest(hunt, state, plan.withoutPrefixes)
-  const exact = isExact(query)
+  let { prefixes } = plan
+  if (prefixes.length > 0 && !plan.isFiltered) prefixes = await lookAtNewest(hunt, state)
+  else if (prefixes.length > 0 && engine.rowsPerStatement !== null) prefixes = await lookAtSample(hunt)
+  const source = plan.matching(prefixes)
+  const span = spanFor(hunt)
+  const exact = isExact(query) && prefixes.length === plan.prefixes.length
   for (let seen = 0, batch = indexBatch(exact, wanted); goesOn(state); ) {
-    seen += await take(hunt, state, { source: plan.indexed, batch, exact })
+    seen += await take(hunt, state, { source, batch, exact, span })
     if (!exact) batch = nextBatch(wanted - answers.length, answers.length / Math.max(1, seen))
   }
   return { answers, stoppedAt: state.stoppedAt }
@@ -79,13 +86,13 @@ export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntRes
 /** Reads the candidates with which the hunt will begin. */
 export function readOpening(
   query: SearchQuery,
-  { withoutPrefixes, indexed }: SearchPlan,
+  { matching, prefixes, isFiltered }: SearchPlan,
   range: HuntRange,
 ): Program<readonly CandidateRow[]> {
   const upto = firstTime(range)
-  return withoutPrefixes
-    ? withoutPrefixes(upto, firstLook)
-    : indexed(upto, indexBatch(isExact(query), range.wanted))
+  return prefixes.length > 0 && !isFiltered
+    ? matching([]).read(upto, firstLook)
+    : matching(prefixes).read(upto, indexBatch(isExact(query), range.wanted))
 }
 
 function firstTime({ from }: HuntRange): number {
@@ -108,20 +115,62 @@ function nextBatch(missing: number, share: number): number {
   return Math.ceil(Math.min(400, Math.max(50, (missing * 1.25) / share)))
 }
 
+/** Most matches of the index that one statement compares with a filter. Each that the filter rejects takes 1
+ *  to 3 µs. Null: without a filter, a statement ends when it has enough. */
+function spanFor({ engine, plan }: Hunt): number | null {
+  const rows = engine.rowsPerStatement
+  return rows !== null && plan.isFiltered ? Math.ceil(rows / 4) : null
+}
+
 /** How many candidates to read before deciding whether a prefix is common. */
 const firstLook = 64
 
+/** A prefix that so many messages contain is common: the index takes tens of milliseconds for it. */
+const commonShare = 1 / 20
+
 /** To return the newest match of a prefix, an index merges the lists of all words with that prefix: a third
  *  of a second for two letters and a million messages. Such a prefix occurs in every other message, so it
- *  is faster to check the newest messages themselves. Stops if the prefix turns out to be rare. */
-async function lookAtNewest(hunt: Hunt, state: HuntState, source: CandidateSource): Promise<void> {
+ *  is faster to check the newest messages themselves. Stops if the matches turn out to be rare, and returns
+ *  the prefixes that the index should look up. */
+async function lookAtNewest(hunt: Hunt, state: HuntState): Promise<readonly string[]> {
   const { wanted, answers } = state
+  const { engine, plan } = hunt
+  const counter = countPrefixes(plan.prefixes)
   const most = Math.max(400, wanted * 4)
   for (let seen = 0, batch = firstLook; goesOn(state); ) {
-    seen += await take(hunt, state, { source, batch, exact: false })
+    const given = { source: plan.matching([]), batch, exact: false, span: null }
+    seen += await take(hunt, state, given, counter.add)
     const needed = (wanted * seen) / answers.length
-    if (needed > most) return
+    if (needed > most) return engine.rowsPerStatement === null ? plan.prefixes : counter.rare()
     batch = Math.max(firstLook, Math.min(400, Math.ceil(needed - seen)))
+  }
+  return plan.prefixes
+}
+
+/** The same decision for a filter that the newest messages may not pass: looks at some of all messages. */
+async function lookAtSample({ engine, plan, pace }: Hunt): Promise<readonly string[]> {
+  await pace.breathe()
+  const counter = countPrefixes(plan.prefixes)
+  const texts = await engine.query(function* () {
+    return yield* readTexts(yield* plan.unfiltered.read(latestTime, firstLook))
+  })
+  for (const said of texts) if (said) counter.add(said)
+  return counter.rare()
+}
+
+/** Counts the messages that contain each prefix. */
+function countPrefixes(prefixes: readonly string[]) {
+  const terms = prefixes.map(prefix => termOf(`${prefix}*`))
+  const counts = prefixes.map(() => 0)
+  let messages = 0
+  return {
+    add(texts: readonly string[]): void {
+      messages++
+      for (const [i, term] of terms.entries())
+        if (term === null || matches(texts, { all: [term], none: [] })) counts[i]!++
+    },
+    /** Those that are not common. */
+    rare: () => prefixes.filter((_, i) => counts[i]! < messages * commonShare),
   }
 }
 
@@ -131,10 +180,10 @@ function goesOn({ answers, wanted, upto, stoppedAt }: HuntState): boolean {
 
 /** A search examines so much even if its budget is over, so that a stalled process finds something too, and
  *  each page makes progress. */
-const least = { candidates: 200, chars: 1_048_576 }
+const least = { candidates: 200, chars: 1_048_576, ranges: 4 }
 
-function mayStop({ candidates, chars }: HuntState): boolean {
-  return candidates >= least.candidates || chars >= least.chars
+function mayStop({ candidates, chars, ranges }: HuntState): boolean {
+  return candidates >= least.candidates || chars >= least.chars || ranges >= least.ranges
 }
 
 /** Messages whose texts are read at once. */
@@ -145,10 +194,17 @@ interface CandidateBatch {
   readonly batch: number
   /** Whether a candidate of the index is surely a match. */
   readonly exact: boolean
+  /** Most matches of the index that one statement examines. Null: no limit. */
+  readonly span: number | null
 }
 
 /** Adds the matches among the next candidates and returns the number of candidates. */
-async function take(hunt: Hunt, state: HuntState, given: CandidateBatch): Promise<number> {
+async function take(
+  hunt: Hunt,
+  state: HuntState,
+  given: CandidateBatch,
+  onTexts?: (texts: readonly string[]) => void,
+): Promise<number> {
   const { engine, query, pace } = hunt
   const { wanted, from, to, answers } = state
   await pace.breathe()
@@ -166,6 +222,7 @@ async function take(hunt: Hunt, state: HuntState, given: CandidateBatch): Promis
       }
       if (from && compare(key, from) <= 0) continue
       const said = texts[k]
+      if (said) onTexts?.(said)
       const isSure = given.exact && !scanned.has(row)
       if (said && (isSure || matches(said, query))) answers.push({ row, texts: said })
       state.candidates++
@@ -178,25 +235,51 @@ async function take(hunt: Hunt, state: HuntState, given: CandidateBatch): Promis
     }
   }
   state.upto = next
+  // Every message after `next` has been examined.
+  if (next !== null && !to && answers.length < wanted && mayStop(state) && pace.isOver())
+    state.stoppedAt = [next, Number.MAX_SAFE_INTEGER, '']
   return rows.length
 }
 
-/** In order. Messages of one millisecond are sorted together, so the last group must be complete. */
+/** In order. Messages of one millisecond are sorted together, so the last group must be complete. Without a
+ *  match in its part of the index, returns no rows. */
 async function nextCandidates(
-  { engine, scanned }: Hunt,
+  { engine, scanned, pace }: Hunt,
   state: HuntState,
-  { source, batch: least }: CandidateBatch,
+  { source, batch: least, span }: CandidateBatch,
 ): Promise<{ rows: readonly CandidateRow[]; next: number | null }> {
-  const { upto, opening } = state
+  const { opening } = state
+  const upto = state.upto!
   state.opening = null
+  let floor: number | undefined
+  if (span !== null) {
+    floor = await floorOf(engine, source, upto, span)
+    state.ranges++
+    await pace.breathe()
+  }
   for (let batch = least; ; batch *= 4) {
     const read = batch === least ? opening : null
-    const rows = read ?? (await engine.query(() => source(upto!, batch)))
-    const edge = rows.length < batch ? null : rows.at(-1)!.at
-    const whole = edge === null ? rows : rows.filter(row => row.at !== edge)
-    const beside = scanned.filter(({ at }) => at <= upto! && (edge === null || at > edge))
-    if (edge !== null && whole.length === 0 && beside.length === 0) continue
+    const rows = read ?? (await engine.query(() => source.read(upto, batch, floor)))
+    const isCut = rows.length >= batch
+    const edge = isCut ? rows.at(-1)!.at : (floor ?? null)
+    const whole = isCut ? rows.filter(row => row.at !== edge) : rows
+    const beside = scanned.filter(({ at }) => at <= upto && (edge === null || at > edge))
+    if (isCut && whole.length === 0 && beside.length === 0) continue
     return { rows: merge(whole, beside), next: edge }
+  }
+}
+
+/** The time at which to end a statement that begins at `upto`, so that it examines `span` matches, or more if
+ *  they are of one millisecond. Undefined if there are not so many. */
+async function floorOf(
+  engine: Engine,
+  source: CandidateSource,
+  upto: number,
+  span: number,
+): Promise<number | undefined> {
+  for (let size = span; ; size *= 4) {
+    const floor = await engine.query(() => source.floor(upto, size))
+    if (floor === undefined || floor < upto) return floor
   }
 }
 

@@ -45,8 +45,9 @@ describe('the statements of the programs', () => {
   const asked = new Map<StatementName, Map<string, StatementCall>>()
 
   beforeAll(async () => {
-    // Searches are by far the slowest cases, and "search changes" runs all their statements.
-    const cases = contract.filter(({ area }) => area !== 'search')
+    // Searches are by far the slowest cases. Other areas run their statements, except for filtered ones.
+    const filtered = 'returns the current fields of a conversation'
+    const cases = contract.filter(({ area, name }) => area !== 'search' || name === filtered)
     for (const one of cases) await runCase({ name: 'recorded', open: openRecorded }, one).catch(() => {})
   }, 120_000)
 

@@ -64,6 +64,10 @@ export const searchQueries = {
       OFFSET 0) c ON true
     JOIN ${at('x.seq, x.at, x.body', 'f.seq', 'f.conv')} m ON true
     ORDER BY m.at DESC, m.seq DESC`,
+  searchFloor: `
+    SELECT at FROM skein.search
+    WHERE tenant = @tenant::text AND tsv @@ @match::tsquery AND at BETWEEN @from::bigint AND @upto::bigint
+    ORDER BY at DESC LIMIT 1 OFFSET @span::bigint`,
   foundMessages: `
     SELECT ${looseColumns}, m.conv, c.title, c.kind, c.directory, c.channel
     FROM json_to_recordset(@places::json) AS w(conv uuid, seq int)

@@ -17,15 +17,24 @@ export interface SearchAnswer {
   readonly texts: readonly string[]
 }
 
-/** Messages that may match, from this time or before, newest first. */
-export type CandidateSource = (upto: number, limit: number) => Program<readonly CandidateRow[]>
+/** Where candidates come from. */
+export interface CandidateSource {
+  /** Messages that may match, from this time or before, newest first. With `after`, only later ones. */
+  read(upto: number, limit: number, after?: number): Program<readonly CandidateRow[]>
+  /** The time of the match of the index that follows the newest `span` ones, also of those that a filter by
+   *  directory or kind rejects. Undefined if there are not so many. */
+  floor(upto: number, span: number): Program<number | undefined>
+}
 
 /** Where a search looks. */
 export interface SearchPlan {
-  /** The matches of the index. */
-  readonly indexed: CandidateSource
-  /** The same without the prefixes. Null if the query has none, or if this could take long. */
-  readonly withoutPrefixes: CandidateSource | null
+  /** The matches of the index for all words and for these prefixes. */
+  readonly matching: (prefixes: readonly string[]) => CandidateSource
+  /** The matches for all words, without the filters by directory and kind. */
+  readonly unfiltered: CandidateSource
+  readonly prefixes: readonly string[]
+  /** Whether the index must look at messages that a filter by directory or kind rejects. */
+  readonly isFiltered: boolean
   readonly filters: SearchFilters
 }
 
@@ -41,7 +50,6 @@ export interface SearchFilters {
   readonly roles: readonly string[]
 }
 
-/** With prefixes, the index is queried in two ways. */
 export function* planSearch(
   query: SearchQuery,
   options: SearchOptions,
@@ -65,18 +73,33 @@ export function* planSearch(
   const latest = query.before ? query.before.getTime() - 1 : latestTime
   const { directory, kind = null } = options
   const directories = typeof directory === 'string' ? [directory] : (directory ?? null)
-  // A filter that few messages pass would make the index read all the others.
   const isFiltered = directories !== null || kind !== null
   return {
-    indexed: source(prefixes),
-    withoutPrefixes: prefixes.length > 0 && !isFiltered ? source([]) : null,
+    matching: asked => source(asked, { directories, kind }),
+    unfiltered: source([], { directories: null, kind: null }),
+    prefixes,
+    isFiltered,
     filters: { conv, directories, kind, from, latest, roles: query.roles },
   }
 
-  function source(asked: readonly string[]): CandidateSource {
+  function source(
+    asked: readonly string[],
+    filters: Pick<SearchFilters, 'directories' | 'kind'>,
+  ): CandidateSource {
     const match = matchText({ all: required, prefixes: asked, any: query.roles.map(scopes.role), none })
-    return (upto, limit) =>
-      all('candidates', { match, from, upto: Math.min(upto, latest), directories, kind, limit })
+    return {
+      read: (upto, limit, after = -1) =>
+        all('candidates', {
+          match,
+          from: Math.max(from, after + 1),
+          upto: Math.min(upto, latest),
+          ...filters,
+          limit,
+        }),
+      *floor(upto, span) {
+        return (yield* first('searchFloor', { match, from, upto: Math.min(upto, latest), span }))?.at
+      },
+    }
   }
 }
 

@@ -72,6 +72,11 @@ export const searchQueries = {
       AND c.trashed_at IS NULL
       AND (@directories IS NULL OR c.directory IN (SELECT value FROM json_each(@directories))) AND (@kind IS NULL OR c.kind = @kind)
     ORDER BY skein_search.rowid DESC LIMIT +@limit`,
+  searchFloor: `
+    SELECT rowid >> 20 AS at FROM skein_search
+    WHERE skein_search MATCH @match
+      AND rowid >= min(@from, 8796093022206) << 20 AND rowid < (min(@upto, 8796093022206) + 1) << 20
+    ORDER BY rowid DESC LIMIT 1 OFFSET +@span`,
   foundMessages: `
     SELECT ${looseColumns}, m.conv, c.title, c.kind, c.directory, c.channel
     FROM json_each(@places) w
