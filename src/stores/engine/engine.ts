@@ -56,6 +56,9 @@ export interface EngineFault {
 /** How a transaction is written. Default: `durable`. */
 export type WriteMode = 'durable' | 'relaxed' | 'removing'
 
+/** `tidy` is a part of the work that the index needs after writes; `clear` empties it. */
+export type IndexWork = 'tidy' | 'clear'
+
 /** The port of a driver: transactions over its own SQL. Errors of the database are thrown as
  *  SkeinErrors. */
 export interface Engine {
@@ -81,6 +84,9 @@ export interface Engine {
   inspect(signal?: AbortSignal): Promise<readonly EngineFault[]>
   /** Whether a background task may write now. False inside a transaction of a handle's owner. */
   isFree(): boolean
+  /** Does work on the search index in another process, if it would block this one for long. Returns whether it
+   *  is done; if not, the caller writes it. Idle work does not keep this process alive. */
+  indexElsewhere(work: IndexWork, isIdle?: boolean): Promise<boolean>
   /** Messages to index before `tidyIndex` pays off. */
   readonly tidyAfter: number
   /** Says that there are messages that are not in the search index. */

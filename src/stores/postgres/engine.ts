@@ -73,6 +73,7 @@ export function postgresEngine(
     close,
     isFree: () => true,
     noteUnindexed: () => undefined,
+    indexElsewhere: async () => false,
     // A search reads the entries that wait, about 1 ms for so many.
     tidyAfter: 1_024,
   }

@@ -24,6 +24,6 @@ export async function checkInChild(
   queries: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly QueryAnswer[] | null> {
-  const output = await runChildScript(script, [file, ...queries], signal)
+  const output = await runChildScript(script, [file, ...queries], { signal })
   return output === null ? null : (JSON.parse(output) as QueryAnswer[])
 }

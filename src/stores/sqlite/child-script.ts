@@ -1,6 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
+import type { Socket } from 'node:net'
 import { basename } from 'node:path'
+
+export interface ChildOptions {
+  /** Whether this process may end before the other one, which ends with it then. */
+  readonly isIdle?: boolean
+}
 
 /** Runs a program in a process of its own, for work that SQLite cannot interrupt: this process stays
  *  responsive. A thread could not be stopped: Node waits for it before it exits. The program is plain text,
@@ -10,7 +16,7 @@ import { basename } from 'node:path'
 export async function runChildScript(
   script: string,
   args: readonly string[],
-  signal: AbortSignal,
+  { signal, isIdle = false }: ChildOptions & { readonly signal: AbortSignal },
 ): Promise<string | null> {
   signal.throwIfAborted()
   // In another program (Electron, a single executable) the path would start that program again.
@@ -30,12 +36,18 @@ export async function runChildScript(
   }
   const stop = () => child.kill('SIGKILL')
   signal.addEventListener('abort', stop)
+  if (isIdle) {
+    child.unref()
+    ;(child.stdout as Socket).unref()
+    process.on('exit', stop)
+  }
   try {
     const output = await outputOf(child)
     signal.throwIfAborted()
     return output
   } finally {
     signal.removeEventListener('abort', stop)
+    process.off('exit', stop)
   }
 }
 

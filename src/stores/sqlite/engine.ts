@@ -71,6 +71,11 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     close,
     isFree: () => db.open && !db.inTransaction && !db.readonly,
     noteUnindexed: () => undefined,
+    indexElsewhere: async (work, isIdle = false) => {
+      if (!owned || !db.open || db.readonly) return false
+      // Loaded lazily: a short command indexes little.
+      return (await import('./index-elsewhere.ts')).indexElsewhere(db, { work, isIdle, signal: closed() })
+    },
     tidyAfter: 96,
   }
 

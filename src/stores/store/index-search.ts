@@ -54,7 +54,8 @@ export function createIndexer(engine: Engine): Indexer {
       if (untidy >= engine.tidyAfter) {
         untidy = 0
         await giveWay()
-        await engine.write(tidyIndex, 'relaxed')
+        // Waits for the merge: segments that are added meanwhile would make searches slow.
+        if (!(await engine.indexElsewhere('tidy', mode === 'wait'))) await engine.write(tidyIndex, 'relaxed')
       }
       return batch
     },

@@ -219,7 +219,10 @@ export function storeOver(
 
     sweep: async (options = {}) => sweepAll(engine, checked.checkSweep(options)),
     indexSearch: async (options = {}) => indexAll(engine, options),
-    rebuildSearch: async () => write(clearIndex),
+    rebuildSearch: async () => {
+      if (await engine.indexElsewhere('clear')) engine.noteUnindexed()
+      else await write(clearIndex)
+    },
     compact: async () => engine.compact(),
     verify: async (options = {}) => {
       // Loaded lazily: only `verify` needs it.

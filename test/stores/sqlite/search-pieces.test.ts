@@ -10,7 +10,7 @@ import { systemSource } from '../../../src/system/source.ts'
 import { say } from '../../../src/testing/contract/build.ts'
 
 /** Messages of few milliseconds: a piece must not end inside one. */
-const messages = 400
+const messages = 200
 
 async function makeStores() {
   const db = new BetterSqlite3(':memory:')
@@ -31,7 +31,7 @@ async function makeStores() {
       return step.value
     })
   const whole = storeOver({ ...engine, rowsPerStatement: null }, async () => 1)
-  const pieces = storeOver({ ...engine, query, rowsPerStatement: 40 }, async () => 1)
+  const pieces = storeOver({ ...engine, query, rowsPerStatement: 20 }, async () => 1)
   const conversations = await Promise.all([
     whole.create({ directory: '/rare' }),
     whole.create({ directory: '/work' }),
@@ -66,7 +66,7 @@ it('finds the same messages in pieces of the index as in one statement', async (
   for (const query of queries) {
     for (const filter of filters) {
       const expected = await idsOf(whole, query, { ...filter, limit: 200, budgetMs: 600_000 })
-      for (const limit of [3, 20]) {
+      for (const limit of [7, 60]) {
         for (const budgetMs of [0, 600_000]) {
           const found = await idsOf(pieces, query, { ...filter, limit, budgetMs })
           expect(found, `${query} ${JSON.stringify(filter)} ${limit} ${budgetMs}`).toEqual(expected)
