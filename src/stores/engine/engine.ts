@@ -84,8 +84,8 @@ export interface Engine {
   inspect(signal?: AbortSignal): Promise<readonly EngineFault[]>
   /** Whether a background task may write now. False inside a transaction of a handle's owner. */
   isFree(): boolean
-  /** Does work on the search index in another process, if it would block this one for long. Returns whether it
-   *  is done; if not, the caller writes it. Idle work does not keep this process alive. */
+  /** Does work on the search index in another process, if it would block this one for long. Returns whether
+   *  it is done; if not, the caller writes it. Idle work does not keep this process alive. */
   indexElsewhere(work: IndexWork, isIdle?: boolean): Promise<boolean>
   /** Messages to index before `tidyIndex` pays off. */
   readonly tidyAfter: number

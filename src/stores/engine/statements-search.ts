@@ -51,8 +51,8 @@ export interface SearchStatements {
     },
     CandidateRow,
   ]
-  /** The time of the match that follows the newest `span` matches up to `upto`, of all conversations. No row if
-   *  there are not so many. */
+  /** The time of the match that follows the newest `span` matches up to `upto`, of all conversations. No row
+   *  if there are not so many. */
   searchFloor: [{ match: string; from: number; upto: number; span: number }, { at: number }]
   /** The columns to show of these messages, in any order. */
   foundMessages: [Places, FoundRow]

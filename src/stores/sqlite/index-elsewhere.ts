@@ -4,8 +4,8 @@ import { translate } from './errors.ts'
 import { queries } from './queries/index.ts'
 import { type RewriteStep, rewriteInChild } from './rewrite-in-child.ts'
 
-/** Entries that FTS5 merges or deletes in about 20 ms. It divides neither the list of a word, which may have an
- *  entry for each message, nor the deletion of an index. */
+/** Entries that FTS5 merges or deletes in about 20 ms. It divides neither the list of a word, which may have
+ *  an entry for each message, nor the deletion of an index. */
 const entriesInline = { tidy: 80_000, clear: 15_000 }
 
 export interface ElsewhereOptions {
@@ -45,8 +45,8 @@ interface Level {
   readonly entries: readonly number[]
 }
 
-/** The levels of an FTS5 index with `contentless_delete`, from its structure record. Of another version of FTS5:
- *  none. */
+/** The levels of an FTS5 index with `contentless_delete`, from its structure record. Of another version of
+ *  FTS5: none. */
 function readLevels(db: Database): readonly Level[] {
   const record = db.prepare('SELECT block FROM skein_search_data WHERE id = 10').pluck().get()
   if (!(record instanceof Uint8Array)) return []

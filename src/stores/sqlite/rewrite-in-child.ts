@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3'
 import { type ChildOptions, runChildScript } from './child-script.ts'
 
-/** `merge` removes deleted words from the search index, `tidy` merges its segments as far as searches need it,
- *  `optimize` makes it one segment, `vacuum` rewrites the file. `run` is a transaction of these statements. */
+/** `merge` removes deleted words from the search index, `tidy` merges its segments as far as searches need
+ *  it, `optimize` makes it one segment, `vacuum` rewrites the file. `run` is a transaction of these
+ *  statements. */
 export type RewriteStep = 'merge' | 'tidy' | 'optimize' | 'vacuum' | { readonly run: readonly string[] }
 
 /** `remove-traces.ts` has the same steps for a small file, with comments. Between two parts of `tidy`, other
