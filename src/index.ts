@@ -47,6 +47,7 @@ export {
   NotFoundError,
   OutcomeUnknownError,
   OwnedError,
+  PreconditionFailedError,
   ReadOnlyError,
   SchemaTooNewError,
   SkeinError,

@@ -33,6 +33,7 @@ it('skein exports these names', () => {
     'NotFoundError',
     'OutcomeUnknownError',
     'OwnedError',
+    'PreconditionFailedError',
     'ReadOnlyError',
     'SchemaTooNewError',
     'SkeinError',

@@ -5,6 +5,7 @@ import type { ModelErrorKind } from './model-error-kind.ts'
 export type ErrorCode =
   | 'not_found'
   | 'conflict'
+  | 'precondition_failed'
   | 'key_reused'
   | 'busy'
   | 'invalid'
@@ -96,6 +97,19 @@ export class ConflictError extends SkeinError {
     this.branch = branch
     this.expected = expected
     this.actual = actual
+  }
+}
+
+/** The conversation has changed since the caller read it: `ifVersion` was given another version. */
+export class PreconditionFailedError extends SkeinError {
+  /** Always `precondition_failed`. */
+  readonly code = 'precondition_failed'
+  /** The version of the conversation now. */
+  readonly version: number
+
+  constructor(version: number) {
+    super(`the conversation has changed since it was read: it has version ${version}`)
+    this.version = version
   }
 }
 

@@ -8,6 +8,7 @@
 
 import type { TokenKeeper } from './access-token.ts'
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'
+import type { ConditionalWriter } from './conditional-writer.ts'
 import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
 import type { ListEvents, TraceEvent } from './event.ts'
 import type { Verifier } from './finding.ts'
@@ -364,6 +365,7 @@ export interface Store
   extends ConversationReader,
     MessageReader,
     ConversationWriter,
+    ConditionalWriter,
     TurnWriter,
     Lister,
     Searcher,

@@ -15,6 +15,7 @@ import {
   NotFoundError,
   OutcomeUnknownError,
   OwnedError,
+  PreconditionFailedError,
   ReadOnlyError,
   SchemaTooNewError,
   SkeinError,
@@ -32,6 +33,10 @@ const examples: Record<ErrorCode, readonly [SkeinError, string]> = {
   conflict: [
     new ConflictError('main', null, m('a')),
     `branch "main" has moved: expected head (empty), found ${m('a')}`,
+  ],
+  precondition_failed: [
+    new PreconditionFailedError(7),
+    'the conversation has changed since it was read: it has version 7',
   ],
   key_reused: [new KeyReusedError('cli:x', 'the key is taken'), 'the key is taken'],
   busy: [

@@ -76,6 +76,37 @@ it('refuses a write whose If-Match is stale with 412', async () => {
   expect((await service.call(path, { ...patch('B'), headers: fresh })).status).toBe(200)
 })
 
+it('compares If-Match in the transaction: of 8 clients with the same ETag, one writes', async () => {
+  await using service = await startService()
+  const { conversation } = await stock(service.store)
+  const path = `/conversations/${conversation}`
+  for (let round = 0; round < 10; round++) {
+    const headers = { 'if-match': (await service.call(path)).headers.get('etag')! }
+    const statuses = await Promise.all(
+      Array.from({ length: 8 }, async (_, n) => {
+        const body = { messages: [{ role: 'user', content: `${round} ${n}` }] }
+        return (await service.call(`${path}/messages`, { body, headers })).status
+      }),
+    )
+    expect(statuses.toSorted()).toEqual([201, ...Array(7).fill(412)])
+  }
+})
+
+it('answers a retry with If-Match from the store, although the first attempt changed the version', async () => {
+  await using service = await startService()
+  const { conversation, message } = await stock(service.store)
+  const path = `/conversations/${conversation}`
+  const etag = async () => (await service.call(path)).headers.get('etag')!
+  const body = { messages: [{ role: 'user', content: 'once' }] }
+  const append = { body, headers: { 'if-match': await etag(), 'idempotency-key': 'a' } }
+  const first = await service.call(`${path}/messages`, append)
+  const again = await service.call(`${path}/messages`, append)
+  expect(again.body).toEqual({ ...first.body, outcome: 'replayed' })
+  const fork = { body: { at: message }, headers: { 'if-match': await etag(), 'idempotency-key': 'b' } }
+  const statuses = [1, 2].map(() => service.call(`${path}/branches`, fork))
+  expect((await Promise.all(statuses)).map(({ status }) => status).toSorted()).toEqual([200, 201])
+})
+
 it('forks, moves, activates, renames and deletes branches', async () => {
   await using service = await startService()
   const { conversation, message } = await stock(service.store)

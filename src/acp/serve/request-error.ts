@@ -10,6 +10,7 @@ const codes: Readonly<Record<ErrorCode, number>> = {
   invalid: invalidParams,
   ambiguous_id: invalidParams,
   conflict: internalError,
+  precondition_failed: internalError,
   key_reused: internalError,
   busy: internalError,
   storage_full: internalError,

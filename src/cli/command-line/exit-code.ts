@@ -7,6 +7,7 @@ export const exitCode = { ok: 0, failure: 1, usage: 2, notFound: 3, conflict: 4,
 export const exitCodeOf: Readonly<Record<ErrorCode, number>> = {
   not_found: exitCode.notFound,
   conflict: exitCode.conflict,
+  precondition_failed: exitCode.conflict,
   key_reused: exitCode.conflict,
   busy: exitCode.failure,
   invalid: exitCode.usage,

@@ -5,7 +5,6 @@ export type HttpErrorCode =
   | 'foreign_origin'
   | 'no_route'
   | 'wrong_method'
-  | 'precondition_failed'
   | 'too_large'
   | 'too_slow'
   | 'unknown_host'

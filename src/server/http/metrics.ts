@@ -148,6 +148,7 @@ function timedStore(
     timed[name] = (...given: unknown[]) => {
       const start = performance.now()
       const result: unknown = method.apply(store, given)
+      if (name === 'ifVersion') return timedStore(result as ServiceStore, report)
       if (!(result instanceof Promise)) return result
       const end = (code: string | null) => report(name, (performance.now() - start) / 1_000, code)
       result.then(

@@ -1,6 +1,6 @@
+import type { ConditionalWriter, ConditionalWrites } from '../../core/conditional-writer.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { ConversationReader } from '../../core/ports.ts'
-import { HttpError } from './http-error.ts'
 
 /** The ETag of a conversation at a version. */
 export function etagOf(version: number): string {
@@ -9,25 +9,28 @@ export function etagOf(version: number): string {
 
 /** The header that makes a write conditional, for the OpenAPI document. */
 export const ifMatchHeader = {
-  'If-Match': 'The ETag of the conversation that was read. 412 if it has changed since.',
+  'If-Match':
+    'The ETag of the conversation that was read. 412 if it has changed since: compared in the transaction.',
 } as const
 
-/** Checks `If-Match` against the version of a conversation. Throws HttpError (412). A writer between this
- *  check and the write is not noticed: `expected_head` of an append is checked in its transaction. */
-export async function checkIfMatch(
+/** The writes to a conversation under the `If-Match` of a request. Each compares the version in its own
+ *  transaction and throws PreconditionFailedError (412). */
+export async function writesIfMatch(
   { headers }: Request,
-  store: Pick<ConversationReader, 'versionOf'>,
+  store: ConditionalWrites & ConditionalWriter & Pick<ConversationReader, 'versionOf'>,
   id: ConversationId,
-): Promise<void> {
+): Promise<ConditionalWrites> {
   const given = headers.get('if-match')
-  if (given === null) return
-  const version = await store.versionOf(id)
+  if (given === null) return store
   const tags = given.split(',').map(tag => tag.trim())
-  if (tags.includes('*') || tags.includes(etagOf(version))) return
-  throw new HttpError(412, 'precondition_failed', 'the conversation has changed since it was read', {
-    members: { version },
-    headers: { etag: etagOf(version) },
+  const versions = tags.flatMap(tag => {
+    const [, version] = /^"v(\d{1,15})"$/.exec(tag) ?? []
+    return version === undefined ? [] : [Number(version)]
   })
+  if (!tags.includes('*')) return store.ifVersion(id, versions)
+  // Any version, as long as there is one.
+  await store.versionOf(id)
+  return store
 }
 
 /** Whether the client has this version already (`If-None-Match`). */

@@ -10,10 +10,12 @@ import {
   ModelError,
   NotFoundError,
   OwnedError,
+  PreconditionFailedError,
   SchemaTooNewError,
   SkeinError,
 } from '../../core/errors.ts'
 import { HttpError } from './http-error.ts'
+import { etagOf } from './precondition.ts'
 
 /** The status of an error, and the title that all errors of its code have. */
 interface StatusEntry {
@@ -29,6 +31,7 @@ export const statusOf: Readonly<Record<ErrorCode, StatusEntry>> = {
   ambiguous_id: { status: 400, title: 'The text matches several ids' },
   not_found: { status: 404, title: 'There is no such thing' },
   conflict: { status: 409, title: 'Another writer was first' },
+  precondition_failed: { status: 412, title: 'The conversation has changed since it was read' },
   busy: { status: 409, title: 'Another process holds the branch', retryAfter: 1 },
   expired: { status: 409, title: 'The lease has expired' },
   owned: { status: 409, title: 'Another program owns the conversation' },
@@ -84,6 +87,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
     const wait = error instanceof ModelError ? modelWait(error) : retryAfter
     return problem(status, error.code, title, detail, { hint, ...factsOf(error) }, requestId, {
       ...retryHeader(wait),
+      ...(error instanceof PreconditionFailedError && { etag: etagOf(error.version) }),
     })
   }
   return problem(500, 'failure', 'The service failed', 'The service failed', { hint: null }, requestId, {})
@@ -136,6 +140,7 @@ function factsOf(error: SkeinError): Readonly<Record<string, unknown>> {
     return { kind: error.kind, id: error.id.slice(0, 200), trashed: error.trashed }
   if (error instanceof ConflictError)
     return { branch: error.branch, expected_head: error.expected, actual_head: error.actual }
+  if (error instanceof PreconditionFailedError) return { version: error.version }
   if (error instanceof BusyError) return { lease_until: error.leaseUntil?.toISOString() ?? null }
   if (error instanceof InvalidError) return { field: error.field.slice(0, 200), position: error.position }
   if (error instanceof AmbiguousIdError) return { prefix: error.prefix, candidates: error.candidates }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Agent } from '../../agent/agent.ts'
 import type { TokenKeeper } from '../../core/access-token.ts'
+import type { ConditionalWriter } from '../../core/conditional-writer.ts'
 import type { Follower } from '../../core/follow.ts'
 import type { Searcher } from '../../core/listing.ts'
 import type { Meter } from '../../core/measure.ts'
@@ -16,11 +17,13 @@ import type {
   MessageReader,
 } from '../../core/ports.ts'
 import type { RecordMover } from '../../core/record.ts'
+import type { TurnWriter } from '../../core/turn-writer.ts'
 
 /** The ports of a store that the service needs. */
 export type ServiceStore = ConversationReader &
   MessageReader &
   ConversationWriter &
+  ConditionalWriter &
   Lister &
   Searcher &
   Deleter &
@@ -29,6 +32,7 @@ export type ServiceStore = ConversationReader &
   OverviewReader &
   PathSectionReader &
   Follower &
+  Pick<TurnWriter, 'addEvents' | 'endTurn'> &
   Pick<Maintainer, 'sweep' | 'schemaVersion'>
 
 /** Limits of the service. */
@@ -44,6 +48,8 @@ export interface ServiceLimits {
   /** Milliseconds for which a found token is not looked up again. A revoked token works at most so long.
    *  Default: 2,000. */
   readonly tokenCacheMs: number
+  /** Milliseconds that another process of the service gets to stop a turn. Default: 5,000. */
+  readonly stopMs: number
   /** Milliseconds that running turns get to finish when the service closes. Default: 30,000. */
   readonly closeMs: number
 }
@@ -55,6 +61,7 @@ export const defaultServiceLimits: ServiceLimits = {
   maxTurns: 20,
   wrongTokens: 20,
   tokenCacheMs: 2_000,
+  stopMs: 5_000,
   closeMs: 30_000,
 }
 

@@ -4,10 +4,10 @@ import { readBranches } from '../../api/read-branches.ts'
 import { branchHeadSchema, branchSchema, doneSchema } from '../../api/schema/index.ts'
 import { branchPatchSchema, forkSchema } from '../../api/schema/request/index.ts'
 import type { Branch, BranchRef } from '../../core/branch.ts'
-import { KeyReusedError } from '../../core/errors.ts'
+import { KeyReusedError, NotFoundError, PreconditionFailedError } from '../../core/errors.ts'
 import { type ConversationId, conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import { idempotencyHeader, idempotencyKey } from '../http/idempotency.ts'
-import { checkIfMatch, ifMatchHeader } from '../http/precondition.ts'
+import { ifMatchHeader, writesIfMatch } from '../http/precondition.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { createSibling } from './create-sibling.ts'
 
@@ -55,7 +55,7 @@ export function branchRoutes(): readonly Route[] {
       },
       async handle({ params, body = {}, request, caller: { store } }) {
         const id = conversationId(params.id, 'id')
-        await checkIfMatch(request, store, id)
+        const writes = await writesIfMatch(request, store, id)
         const from = body.from ?? (await store.getConversation(id)).activeBranch
         const at = body.at === undefined ? await headOf(store, id, from) : idOrNull(body.at, 'at')
         const key = idempotencyKey(request)
@@ -64,12 +64,24 @@ export function branchRoutes(): readonly Route[] {
           ...(body.key != null && { key: body.key }),
           ...(body.title != null && { title: body.title }),
         }
-        if (name === null) return json(branchHeadJson(await createSibling(store, id, at, from, more)), 201)
+        if (name === null) {
+          const { createBranch } = writes
+          const sibling = await createSibling(
+            { listBranches: store.listBranches, createBranch },
+            id,
+            at,
+            from,
+            more,
+          )
+          return json(branchHeadJson(sibling), 201)
+        }
         try {
-          return json(branchHeadJson(await store.createBranch(id, at, { name, ...more })), 201)
+          return json(branchHeadJson(await writes.createBranch(id, at, { name, ...more })), 201)
         } catch (error) {
-          if (!(error instanceof KeyReusedError) || key === null) throw error
-          const before = await store.getBranch({ conversationId: id, name })
+          const isTaken = error instanceof KeyReusedError || error instanceof PreconditionFailedError
+          if (!isTaken || key === null) throw error
+          const before = await findBranch(store, { conversationId: id, name })
+          if (before === null) throw error
           return json(branchHeadJson(before), 200)
         }
       },
@@ -88,17 +100,25 @@ export function branchRoutes(): readonly Route[] {
       responses: { 200: { description: 'The branch as it is now', schema: branchHeadSchema } },
       async handle({ params, body, request, caller: { store } }) {
         const id = conversationId(params.id, 'id')
-        await checkIfMatch(request, store, id)
+        let writes = await writesIfMatch(request, store, id)
         const ref: BranchRef = { conversationId: id, name: params.name }
         let branch: Branch = await store.getBranch(ref)
         if (body.head !== undefined) {
           const expected = idOrNull(body.expected_head ?? null, 'expected_head')
-          branch = await store.moveBranch(ref, expected, idOrNull(body.head, 'head'))
+          branch = await writes.moveBranch(ref, expected, idOrNull(body.head, 'head'))
+          // The first change is conditional, and changes the version.
+          writes = store
         }
-        if (body.key !== undefined) branch = await store.setKey(ref, body.key)
-        if (body.active) await store.activateBranch(ref)
+        if (body.key !== undefined) {
+          branch = await writes.setKey(ref, body.key)
+          writes = store
+        }
+        if (body.active) {
+          await writes.activateBranch(ref)
+          writes = store
+        }
         if (body.name !== undefined && body.name !== ref.name)
-          branch = await store.renameBranch(ref, body.name)
+          branch = await writes.renameBranch(ref, body.name)
         return json(branchHeadJson(branch))
       },
     }),
@@ -114,12 +134,21 @@ export function branchRoutes(): readonly Route[] {
       responses: { 200: { description: 'It is deleted', schema: doneSchema } },
       async handle({ params, request, caller: { store } }) {
         const id = conversationId(params.id, 'id')
-        await checkIfMatch(request, store, id)
-        await store.deleteBranch({ conversationId: id, name: params.name })
+        const writes = await writesIfMatch(request, store, id)
+        await writes.deleteBranch({ conversationId: id, name: params.name })
         return json({ success: true, message: 'deleted' })
       },
     }),
   ]
+}
+
+async function findBranch(store: Caller['store'], ref: BranchRef): Promise<Branch | null> {
+  try {
+    return await store.getBranch(ref)
+  } catch (error) {
+    if (error instanceof NotFoundError) return null
+    throw error
+  }
 }
 
 async function headOf(store: Caller['store'], id: ConversationId, name: string): Promise<MessageId | null> {

@@ -15,7 +15,7 @@ import type { NewConversation } from '../../core/conversation.ts'
 import { InvalidError, KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import { conversationId } from '../../core/ids.ts'
 import { idempotencyHeader, idempotencyKey, idFromKey } from '../http/idempotency.ts'
-import { checkIfMatch, etagOf, ifMatchHeader } from '../http/precondition.ts'
+import { etagOf, ifMatchHeader, writesIfMatch } from '../http/precondition.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { isLiveAt, overviewAt, readOverview } from './read-overview.ts'
 import type { RouteContext } from './route-context.ts'
@@ -122,8 +122,8 @@ export function conversationRoutes({ now, metrics }: RouteContext): readonly Rou
       responses: { 200: { description: 'The conversation as it is now', schema: conversationSchema } },
       async handle({ params, body, request, caller: { store } }) {
         const id = conversationId(params.id, 'id')
-        await checkIfMatch(request, store, id)
-        await store.updateConversation(id, conversationPatchOf(body))
+        const writes = await writesIfMatch(request, store, id)
+        await writes.updateConversation(id, conversationPatchOf(body))
         const overview = await readOverview(store, id)
         const etag = etagOf(overview.conversation.version)
         return json(conversationJson(overview, isLive), 200, { etag })
@@ -142,8 +142,8 @@ export function conversationRoutes({ now, metrics }: RouteContext): readonly Rou
       responses: { 200: { description: 'It is in the trash', schema: doneSchema } },
       async handle({ params, request, caller: { store } }) {
         const id = conversationId(params.id, 'id')
-        await checkIfMatch(request, store, id)
-        if (!(await store.trash(id))) {
+        const writes = await writesIfMatch(request, store, id)
+        if (!(await writes.trash(id))) {
           const { trashedAt } = await store.getConversation(id)
           throw new NotFoundError('conversation', id, { trashed: trashedAt !== null })
         }
@@ -180,10 +180,10 @@ export function conversationRoutes({ now, metrics }: RouteContext): readonly Rou
       responses: { 200: { description: 'The branch is empty', schema: resetDoneSchema } },
       async handle({ params, body, request, caller: { store } }) {
         const id = conversationId(params.id, 'id')
-        await checkIfMatch(request, store, id)
+        const writes = await writesIfMatch(request, store, id)
         const name = body?.branch ?? (await store.getConversation(id)).activeBranch
         const keepPrompt = body?.keep_system_message ?? true
-        const { branch, archived } = await store.reset({ conversationId: id, name }, { keepPrompt })
+        const { branch, archived } = await writes.reset({ conversationId: id, name }, { keepPrompt })
         const message = archived ? `the messages are on branch ${archived.name}` : 'there were no messages'
         const branches = { branch: branch.name, archived: archived?.name ?? null }
         return json({ success: true, message, conversation: id, ...branches })

@@ -20,13 +20,14 @@ import {
   listMessagesQuery,
 } from '../../api/schema/request/index.ts'
 import { turnJson } from '../../api/turn.ts'
-import { ConflictError, NotFoundError } from '../../core/errors.ts'
+import type { ConditionalWrites } from '../../core/conditional-writer.ts'
+import { ConflictError, NotFoundError, PreconditionFailedError } from '../../core/errors.ts'
 import { type ConversationId, conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import type { Message, NewMessage } from '../../core/message.ts'
 import type { PathSection } from '../../core/path-section.ts'
 import type { Appended, AppendOptions } from '../../core/ports.ts'
 import { idempotencyHeader, idempotencyKey, turnKeyOf } from '../http/idempotency.ts'
-import { checkIfMatch, ifMatchHeader } from '../http/precondition.ts'
+import { ifMatchHeader, writesIfMatch } from '../http/precondition.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { isLiveAt } from './read-overview.ts'
 import type { RouteContext } from './route-context.ts'
@@ -144,7 +145,7 @@ export function messageRoutes({ now }: RouteContext): readonly Route[] {
       responses: { 201: { description: 'The messages are stored', schema: appendedSchema } },
       async handle({ params, body, request, caller: { store } }) {
         const id = conversationId(params.id, 'id')
-        await checkIfMatch(request, store, id)
+        const writes = await writesIfMatch(request, store, id)
         const key = idempotencyKey(request)
         const messages = body.messages.map(newMessageOf)
         const options: AppendOptions = {
@@ -152,17 +153,20 @@ export function messageRoutes({ now }: RouteContext): readonly Route[] {
           ...(body.on_conflict !== undefined && { onConflict: body.on_conflict }),
         }
         const name = body.branch ?? (await store.getConversation(id)).activeBranch
+        const ref = { conversationId: id, name }
         const expected = body.expected_head
-        const appended =
+        const append = ({ append }: Pick<ConditionalWrites, 'append'>) =>
           expected === undefined
-            ? await appendAtHead(store, { conversationId: id, name }, messages, options)
-            : await store.append(
-                { conversationId: id, name },
-                expected === null ? null : messageId(expected, 'expected_head'),
-                messages,
-                options,
-              )
-        return json(appendedJson(appended), 201)
+            ? appendAtHead({ getBranch: store.getBranch, append }, ref, messages, options)
+            : append(ref, expected === null ? null : messageId(expected, 'expected_head'), messages, options)
+        try {
+          return json(appendedJson(await append(writes)), 201)
+        } catch (error) {
+          // A retry is answered from the store, although its first attempt has changed the version.
+          if (!(error instanceof PreconditionFailedError) || key === null) throw error
+          if ((await store.findTurn(id, turnKeyOf(key))) === null) throw error
+          return json(appendedJson(await append(store)), 201)
+        }
       },
     }),
     route({
@@ -260,7 +264,7 @@ const mostAttempts = 10
 
 /** Appends behind the messages that the branch has now. */
 async function appendAtHead(
-  store: Caller['store'],
+  store: Pick<Caller['store'], 'getBranch' | 'append'>,
   ref: { readonly conversationId: ConversationId; readonly name: string },
   messages: readonly NewMessage[],
   options: AppendOptions,

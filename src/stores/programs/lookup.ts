@@ -1,5 +1,5 @@
 import type { BranchRef } from '../../core/branch.ts'
-import { NotFoundError } from '../../core/errors.ts'
+import { NotFoundError, PreconditionFailedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { first, type Program } from '../engine/engine.ts'
 import type { BranchRow, Conv, ConversationRow, LocatedRow, LockRow } from '../engine/rows.ts'
@@ -43,6 +43,19 @@ export function* needMessage(id: MessageId): Program<LocatedRow> {
   const row = yield* first('locate', { id })
   if (!row) throw new NotFoundError('message', id)
   return row
+}
+
+/** Runs a program if the conversation has one of these versions, whose lock it holds until the end of the
+ *  transaction. Throws NotFoundError and PreconditionFailedError. */
+export function* ifVersion<T>(
+  id: ConversationId,
+  versions: readonly number[],
+  program: () => Program<T>,
+): Program<T> {
+  yield* first('lockConversation', { id })
+  const version = yield* versionOf(id)
+  if (!versions.includes(version)) throw new PreconditionFailedError(version)
+  return yield* program()
 }
 
 export function* versionOf(id: ConversationId): Program<number> {

@@ -17,7 +17,7 @@ import * as conversations from '../programs/conversations.ts'
 import { deleteMessages, eraseMessages } from '../programs/delete.ts'
 import { addEvents, listEvents } from '../programs/events.ts'
 import { countConversations, listConversations, listDirectories } from '../programs/list.ts'
-import { versionOf } from '../programs/lookup.ts'
+import { ifVersion, versionOf } from '../programs/lookup.ts'
 import { versionsOf } from '../programs/overview.ts'
 import { readPathSection } from '../programs/path-section.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
@@ -118,6 +118,15 @@ export function storeOver(
     setLabel: async (id, label) => {
       if (label !== null) checkName(label, 'label')
       return write(() => setLabel(messageId(id), label))
+    },
+
+    ifVersion: (id, version) => {
+      const [conversation, versions] = [conversationId(id), checked.checkVersions(version)]
+      const conditional: Engine = {
+        ...given,
+        write: (program, mode) => given.write(() => ifVersion(conversation, versions, program), mode),
+      }
+      return storeOver(conditional, schemaVersion, hub)
     },
 
     createBranch: async (id, at, branch) => {

@@ -3,6 +3,7 @@ import { agentLinkCases } from './agent-links.ts'
 import { appendCases } from './append.ts'
 import { blobCases } from './blobs.ts'
 import { branchCases } from './branches.ts'
+import { conditionalWriteCases } from './conditional-writes.ts'
 import { contentCases } from './content.ts'
 import type { ContractCase } from './contract-case.ts'
 import { conversationCases } from './conversations.ts'
@@ -56,6 +57,7 @@ export const contract: readonly ContractCase[] = [
   ...appendCases,
   ...blobCases,
   ...branchCases,
+  ...conditionalWriteCases,
   ...contentCases,
   ...conversationCases,
   ...deletingCases,

@@ -137,6 +137,7 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
     return made.created
   },
   updateConversation: (s, { id }) => s.updateConversation(id, { title: 'Mine' }),
+  ifVersion: (s, { id }) => s.ifVersion(id, 1).trash(id),
   append: (s, { id, last }) =>
     s.append({ conversationId: id, name: 'main' }, last, [{ role: 'user', content: 'Mine' }]),
   save: (s, { id, last }) => s.save(id, [{ parent: last, message: { role: 'user', content: 'Mine' } }]),

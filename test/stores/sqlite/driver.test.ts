@@ -262,6 +262,7 @@ describe('a closed store of SQLite', () => {
     findOrCreate: store => store.findOrCreate('k'),
     findOrCreateByTask: store => store.findOrCreateByTask('t'),
     updateConversation: store => store.updateConversation(id, { title: 't' }),
+    ifVersion: store => store.ifVersion(id, 1).trash(id),
     append: store => store.append(ref, null, [say('x')]),
     save: store => store.save(id, [{ message: say('x'), parent: null }]),
     setLabel: store => store.setLabel(message, 'l'),
