@@ -22,6 +22,7 @@ export function followEventJson(
 ): FollowEventJson {
   switch (change.type) {
     case 'message':
+    case 'erased':
       return { type: change.type, conversation, message: storedMessageJson(change.message) }
     case 'turn':
       return { type: change.type, conversation, turn: turnJson(change.turn, isLive) }

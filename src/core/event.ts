@@ -3,8 +3,9 @@ import type { JsonObject } from './json.ts'
 import type { OrderedPageOptions } from './listing.ts'
 
 /** The kinds of trace records. The turns of a conversation are in `listTurns`, with times, status and usage;
- *  `turn_ended` is only written for agents of other programs, with their reason to stop. `turn_started`,
- *  `channel_edit` and `channel_delete` are for applications that trace more. */
+ *  `turn_ended` is only written for agents of other programs, with their reason to stop. `message_erased`
+ *  names the message, and tells followers. `stop_requested` names a turn that its process should stop.
+ *  `turn_started`, `channel_edit` and `channel_delete` are for applications that trace more. */
 export type EventType =
   | 'turn_started'
   | 'turn_ended'
@@ -19,6 +20,8 @@ export type EventType =
   | 'recovered'
   | 'dispatch_started'
   | 'dispatch_ended'
+  | 'message_erased'
+  | 'stop_requested'
 
 /** All types. A new one does not compile without an entry. */
 const known: Readonly<Record<EventType, true>> = {
@@ -35,6 +38,8 @@ const known: Readonly<Record<EventType, true>> = {
   recovered: true,
   dispatch_started: true,
   dispatch_ended: true,
+  message_erased: true,
+  stop_requested: true,
 }
 
 export const eventTypes = Object.keys(known) as readonly EventType[]

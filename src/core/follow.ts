@@ -23,13 +23,20 @@ export type FollowEvent = {
   readonly cursor: string
 } & FollowChange
 
-/** What has changed. Messages come once each, in order of seq. The other kinds are states: the newest one
+/** What has changed. Messages come once each, in order of seq, and `erased` once for each erasure. The other
+ *  kinds are states: the newest one
  *  replaces the earlier ones. */
 export type FollowChange =
   | {
       /** A message was stored. */
       readonly type: 'message'
       /** The message. */
+      readonly message: Message
+    }
+  | {
+      /** The content of a message that was delivered before was erased. */
+      readonly type: 'erased'
+      /** The message without its content, with `erased` set. */
       readonly message: Message
     }
   | {

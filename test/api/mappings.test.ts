@@ -91,6 +91,7 @@ describe('the mappings match their schemas', () => {
     expect(path[3]!.blobs).toMatchObject([{ bytes: 30_000, whole: false }])
     for (const change of [
       { type: 'message', message: messages[0]! },
+      { type: 'erased', message: messages[0]! },
       { type: 'turn', turn },
       { type: 'draft', turn, pieces: [{ n: 0, type: 'text', text: 'Hel' }] },
       { type: 'branch', branch: listed.branch },

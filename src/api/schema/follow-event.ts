@@ -10,6 +10,11 @@ const conversation = idSchema.describe('the followed conversation')
 export const followEventSchema = z
   .union([
     z.strictObject({ type: z.literal('message'), conversation, message: storedMessageSchema }),
+    z.strictObject({
+      type: z.literal('erased').describe('the content of a message that was sent before is erased'),
+      conversation,
+      message: storedMessageSchema,
+    }),
     z.strictObject({ type: z.literal('turn'), conversation, turn: turnSchema }),
     z.strictObject({
       type: z.literal('draft'),

@@ -39,8 +39,8 @@ export function followRoutes({ metrics, now, closing }: RouteContext): readonly 
       summary: 'Follow activity of the tenant and contents of conversations',
       description:
         'Server-sent events: `activity` of all conversations; for each `conversation` also `branches`, ' +
-        '`message`, `turn`, `draft`, `branch`, `branch_deleted`, `conversation` and `gone`. Each event has an ' +
-        'id. After a reconnect with the id, every message comes exactly once; activity may be repeated.',
+        '`message`, `erased`, `turn`, `draft`, `branch`, `branch_deleted`, `conversation` and `gone`. Each ' +
+        'event has an id. After a reconnect with the id, every message comes exactly once; activity may be repeated.',
       query,
       headers: { 'Last-Event-ID': 'The id of the last event that was received. Follows from there.' },
       responses: { 200: { description: 'The events', mediaType: 'text/event-stream' } },

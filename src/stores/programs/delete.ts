@@ -190,16 +190,20 @@ export function* eraseMessages(request: EraseRequest): Program<Omit<ErasedMessag
       yield* all('messagesByIds', { ids: located.map(row => row.id) }),
       'preview',
     )
+    let next_event = conversation.next_event
     for (const message of messages) {
       if (message.erased) continue
-      const { seq } = message
+      const { id, seq } = message
       const span = { conv, lo: seq, hi: seq }
       yield* run('deleteSearchEntries', span)
       yield* dropBlobs(span)
       summaries += yield* dropSummariesOver(conv, seq)
       yield* run('eraseMessage', { conv, seq, erased: JSON.stringify({ at: now, by, reason }) })
       yield* forgetWords(words, [message], forgotten)
-      yield* run('bumpVersion', { conv })
+      // Followers that have the message learn from the event that it is erased.
+      const data = JSON.stringify({ message: id })
+      yield* run('insertEvent', { conv, n: next_event++, type: 'message_erased', at: now, data })
+      yield* run('setNextEvent', { conv, next_event })
       erased++
     }
   }

@@ -27,6 +27,8 @@ export interface FollowPosition {
   readonly nextSeq: number
   /** Turns that begin here or later were not delivered. */
   readonly turnSeq: number
+  /** Trace events with this number or a later one were not read. */
+  readonly nextEvent: number
   /** The open turns that were delivered, by their first seq. */
   readonly turns: ReadonlyMap<number, KnownTurn>
 }
@@ -36,6 +38,10 @@ export interface FollowSnapshot {
   readonly conversation: Conversation
   readonly nextSeq: number
   readonly messages: readonly Message[]
+  /** The number of the next trace event. */
+  readonly nextEvent: number
+  /** Messages that were erased since the position, as they are now, with the number of the event. */
+  readonly erased: readonly { readonly message: Message; readonly n: number }[]
   /** True if only messages were read, because there are more of them. */
   readonly isPartial: boolean
   /** Turns that begin at the position or later, and those that are open or were, in order. */
@@ -49,7 +55,7 @@ export interface FollowSnapshot {
 
 /** Most messages, turns, pieces and branches of a snapshot, and tokens after which it gets no message
  *  more. */
-const most = { messages: 50, turns: 200, pieces: 1_000, branches: 1_000, tokens: 50_000 }
+const most = { messages: 50, erased: 200, turns: 200, pieces: 1_000, branches: 1_000, tokens: 50_000 }
 
 /** Reads what has changed since a position. Null if the conversation does not exist. */
 export function* readChanges(
@@ -59,15 +65,17 @@ export function* readChanges(
 ): Program<FollowSnapshot | null> {
   const row = yield* first('conversationById', { id })
   if (!row) return null
-  const { conv, next_seq: nextSeq } = row
+  const { conv, next_seq: nextSeq, next_event: nextEvent } = row
   const conversation = conversationFromRow(row)
   const rows = position.nextSeq < nextSeq ? yield* newMessages(id, position.nextSeq) : []
   const shown = withinBudget(rows)
   const messages = yield* readable(shown, blobs)
   if (shown.length < rows.length) {
-    const nothing = { turns: [], pieces: new Map(), branches: [], hasMore: true }
-    return { conversation, nextSeq: shown.at(-1)!.seq + 1, messages, isPartial: true, ...nothing }
+    const nothing = { turns: [], pieces: new Map(), branches: [], erased: [], hasMore: true }
+    const place = { nextSeq: shown.at(-1)!.seq + 1, nextEvent: position.nextEvent }
+    return { conversation, ...place, messages, isPartial: true, ...nothing }
   }
+  const removal = position.nextEvent < nextEvent ? yield* erasedSince(conv, position, blobs) : noneErased
   const { turns, hasMore } = yield* changedTurns(conv, position, messages)
   const drafts = yield* newPieces(conv, position, turns)
   const start = { created_at: Number.MIN_SAFE_INTEGER, not_main: 0, name: '' }
@@ -75,13 +83,42 @@ export function* readChanges(
   return {
     conversation,
     nextSeq,
+    nextEvent,
     messages,
+    erased: removal.erased,
     isPartial: false,
     turns: turns.map(turn => turnFromRow(id, turn)),
-    hasMore: hasMore || drafts.hasMore,
+    hasMore: hasMore || drafts.hasMore || removal.hasMore,
     pieces: drafts.pieces,
     branches: branches.map(branch => branchFromRow(id, branch)),
   }
+}
+
+interface ErasedSince {
+  readonly erased: FollowSnapshot['erased']
+  readonly hasMore: boolean
+}
+
+const noneErased: ErasedSince = { erased: [], hasMore: false }
+
+/** The messages that the follower has and that were erased since. */
+function* erasedSince(
+  conv: Conv,
+  { nextEvent, nextSeq }: FollowPosition,
+  blobs: 'whole' | 'preview',
+): Program<ErasedSince> {
+  const range = { after: nextEvent - 1, limit: most.erased + 1 }
+  const events = yield* all('events', { conv, types: ['message_erased'], ...range })
+  const numbers = new Map(
+    events.slice(0, most.erased).map(({ n, data }) => [(JSON.parse(data) as { message: string }).message, n]),
+  )
+  const rows = numbers.size === 0 ? [] : yield* all('messagesByIds', { ids: [...numbers.keys()] })
+  const messages = yield* readable(rows, blobs)
+  const erased = messages
+    .filter(({ seq, erased }) => erased && seq < nextSeq)
+    .map(message => ({ message, n: numbers.get(message.id)! }))
+    .sort((a, b) => a.n - b.n)
+  return { erased, hasMore: events.length > most.erased }
 }
 
 function* newMessages(id: ConversationId, from: number): Program<readonly LooseMessageRow[]> {

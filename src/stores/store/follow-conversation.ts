@@ -56,6 +56,7 @@ export async function* followConversation(
         version: snapshot.conversation.version,
         nextSeq: snapshot.nextSeq,
         turnSeq: snapshot.nextSeq,
+        nextEvent: snapshot.nextEvent,
       }
       if ((await watch.changed(state.version, signal)) === 'ended') return
     }
@@ -89,6 +90,7 @@ const startOfNow: FollowState = {
   version: 0,
   nextSeq: aboveAll,
   turnSeq: aboveAll,
+  nextEvent: aboveAll,
   turns: new Map(),
   branches: '',
   fields: '',
@@ -115,6 +117,7 @@ function stepsOf(
       ...state,
       nextSeq: snapshot.nextSeq,
       turnSeq: snapshot.nextSeq,
+      nextEvent: snapshot.nextEvent,
       fields: digestOfFields(conversation),
     }
     tellBranches()
@@ -125,6 +128,10 @@ function stepsOf(
   }
   state = { ...state, nextSeq: Math.max(state.nextSeq, snapshot.nextSeq) }
   if (snapshot.isPartial) return steps
+  for (const { message, n } of snapshot.erased) {
+    state = { ...state, nextEvent: n + 1 }
+    add({ type: 'erased', message })
+  }
   tellTurns()
   if (!isNew) {
     if (state.branches !== digestOfBranches(snapshot.branches)) {

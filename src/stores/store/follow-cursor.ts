@@ -17,21 +17,22 @@ export function writeFollowCursor({
   version,
   nextSeq,
   turnSeq,
+  nextEvent,
   branches,
   fields,
   turns,
 }: FollowState): string {
   const open = [...turns].map(([first, { last, lastStep, nextPiece }]) => [first, last, lastStep, nextPiece])
-  const place = [version, nextSeq, turnSeq, branches, fields, open]
+  const place = [version, nextSeq, turnSeq, nextEvent, branches, fields, open]
   return Buffer.from(JSON.stringify(place)).toString('base64url')
 }
 
 /** Throws InvalidError if the text is not a cursor of `follow`. */
 export function readFollowCursor(text: string): FollowState {
   const place = parsed(text)
-  if (!Array.isArray(place) || place.length !== 6) throw notACursor()
-  const [version, nextSeq, turnSeq, branches, fields, open] = place as unknown[]
-  if (![version, nextSeq, turnSeq].every(isCount)) throw notACursor()
+  if (!Array.isArray(place) || place.length !== 7) throw notACursor()
+  const [version, nextSeq, turnSeq, nextEvent, branches, fields, open] = place as unknown[]
+  if (![version, nextSeq, turnSeq, nextEvent].every(isCount)) throw notACursor()
   if (typeof branches !== 'string' || typeof fields !== 'string') throw notACursor()
   if (!Array.isArray(open) || open.length > 1_000) throw notACursor()
   const turns = new Map(open.map(readTurn))
@@ -39,6 +40,7 @@ export function readFollowCursor(text: string): FollowState {
     version: version as number,
     nextSeq: nextSeq as number,
     turnSeq: turnSeq as number,
+    nextEvent: nextEvent as number,
     branches,
     fields,
     turns,

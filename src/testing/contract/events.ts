@@ -135,6 +135,8 @@ export const eventsCases: readonly ContractCase[] = [
       recovered: true,
       dispatch_started: true,
       dispatch_ended: true,
+      message_erased: true,
+      stop_requested: true,
     }
     const names = Object.keys(types) as EventType[]
     await store.addEvents(

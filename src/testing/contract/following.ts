@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { ActivityEvent, FollowEvent, FollowOptions } from '../../core/follow.ts'
-import type { ConversationId } from '../../core/ids.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { textOf } from '../../core/message.ts'
 import type { Store } from '../../core/ports.ts'
 import {
@@ -22,6 +22,8 @@ function line(event: FollowEvent): string {
   switch (event.type) {
     case 'message':
       return `message ${textOf(event.message)}`
+    case 'erased':
+      return `erased ${event.message.seq} ${textOf(event.message)}`
     case 'turn':
       return `turn ${event.turn.key} ${event.turn.status}`
     case 'draft':
@@ -91,6 +93,34 @@ export const followingCases: readonly ContractCase[] = [
     await store.updateConversation(conversation.id, { title: 'New' })
     assert.deepEqual((await until(events, 'conversation New')).lines, ['conversation New'])
     await end()
+  }),
+  it('tells a follower once that a message it has was erased, also after a cursor', async ({ store }) => {
+    const { conversation, branch, ids } = await startConversation(store)
+    const { events, end } = following(store, conversation.id)
+    const { cursor } = await until(events, 'branches main')
+    const erase = (id: MessageId) => store.eraseMessages([id], { by: 'ada', reason: 'a password' })
+    await erase(ids[1])
+    assert.deepEqual((await until(events, 'erased 1 ')).lines, ['erased 1 '])
+    await erase(ids[1])
+    const { ids: later } = await appendTexts(store, branch, 'four', 'five')
+    const told = await until(events, 'branch main')
+    assert.deepEqual(told.lines, ['message four', 'message five', 'branch main'])
+    await erase(later[0]!)
+    assert.deepEqual((await until(events, 'erased 3 ')).lines, ['erased 3 '])
+    await end()
+    // A message that was erased before it was delivered comes as an erased message, and no second time.
+    assert.deepEqual(await linesAfter(store, conversation.id, cursor), [
+      'message ',
+      'message five',
+      'erased 1 ',
+      'branches main',
+    ])
+    assert.deepEqual(await linesAfter(store, conversation.id, told.cursor), ['erased 3 '])
+    const data = (await store.listEvents(conversation.id, { types: ['message_erased'] })).items
+    assert.deepEqual(
+      data.map(event => event.data),
+      [{ message: ids[1] }, { message: later[0] }],
+    )
   }),
   it('refuses an unknown conversation and what is not a cursor', async ({ store }) => {
     const { conversation } = await startConversation(store)
