@@ -2,6 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { readEvents } from '../../src/client/read-events.ts'
 import { textOf } from '../../src/core/message.ts'
 import { pathOf } from '../../src/core/path.ts'
+import { beginTurn } from '../../src/recorder/begin-turn.ts'
+import { openStore } from '../../src/stores/open.ts'
+import { systemSource } from '../../src/system/source.ts'
+import { createDatabase } from '../support/postgres.ts'
+import { postgresUrl } from '../support/postgres-url.ts'
 import { startService, type TestService } from './harness.ts'
 
 /** A gate that a test opens. */
@@ -114,6 +119,60 @@ describe('asking a model', () => {
     expect([stopped.status, stopped.body.status]).toEqual([200, 'interrupted'])
     expect((await textsIn(service, id)).at(-1)).toMatch(/^one/)
     hold.open()
+  })
+  it.each(['SQLite', 'PostgreSQL'])(
+    'stops a turn that runs in another process, and keeps what arrived, on %s',
+    { timeout: 60_000 },
+    async engine => {
+      const hold = gate()
+      const script = [
+        { text: 'one two three', gate: (n: number) => (n === 2 ? hold.wait() : Promise.resolve()) },
+        'Again.',
+      ]
+      const db = engine === 'SQLite' ? {} : { db: await createDatabase(await postgresUrl()) }
+      await using owner = await startService({ script, ...db })
+      await using other = await startService({ db: owner.db, script: ['not asked'] })
+      const id = await newConversation(owner)
+      const headers = { accept: 'text/event-stream', 'idempotency-key': 'k1' }
+      const request = { body: { content: 'Count' }, headers }
+      const response = await owner.fetch(`/conversations/${id}/turns`, request)
+      const events = readEvents(response.body!)
+      for await (const { data } of events) if (JSON.parse(data).type === 'text') break
+      const path = `/conversations/${id}/turns/${encodeURIComponent('http:k1')}`
+      const stopped = await other.call(path, { method: 'DELETE', token: owner.token })
+      expect([stopped.status, stopped.body.status]).toEqual([200, 'interrupted'])
+      expect(await textsIn(other, id)).toEqual(['Count', expect.stringMatching(/^one /)])
+      hold.open()
+      // The request of the first attempt does not stop the second one.
+      const { 'idempotency-key': key } = headers
+      await owner.call(`/conversations/${id}/turns`, { ...request, headers: { 'idempotency-key': key } })
+      await expect
+        .poll(async () => (await owner.store.findTurn(id, 'http:k1'))?.status, { timeout: 10_000 })
+        .toBe('complete')
+      expect((await textsIn(other, id)).at(-1)).toBe('Again.')
+    },
+  )
+  it('ends a turn whose process has died, and refuses to stop one of another program', async () => {
+    await using service = await startService({ limits: { stopMs: 200 } })
+    const { conversation, branch } = await service.store.create()
+    const remove = (key: string) =>
+      service.call(`/conversations/${conversation.id}/turns/${key}`, { method: 'DELETE' })
+    const dead = { host: 'elsewhere', boot: 'b', pid: 1, startedAt: 0 }
+    const turn = { key: 'dead', step: 0, status: 'open', holder: dead } as const
+    await using past = await openStore(service.db, {
+      source: { ...systemSource, now: () => Date.now() - 60_000 },
+      indexing: 'manual',
+    })
+    await past.append(branch, null, [{ role: 'user', content: 'Hi' }], { turn })
+    await past.putDraft(conversation.id, 'dead', dead, [{ n: 0, type: 'text', text: 'half' }])
+    expect((await remove('dead')).body).toMatchObject({ status: 'interrupted', live: false })
+    expect(await textsIn(service, conversation.id)).toEqual(['Hi', 'half'])
+    const chat = await beginTurn(service.store, branch, { words: [{ role: 'user', content: 'Chat' }] })
+    const refused = await remove(chat.key)
+    expect(refused.body).toMatchObject({ status: 409, code: 'busy', lease_until: expect.any(String) })
+    await chat.end('complete')
+    expect((await remove(chat.key)).body.status).toBe('complete')
+    expect((await remove('unknown')).status).toBe(404)
   })
   it('asks on a new branch at a message', async () => {
     await using service = await startService({ script: ['First.', 'Second.'] })

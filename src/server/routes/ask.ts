@@ -12,11 +12,13 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { BusyError, checkNotOwned, KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import { conversationId, messageId } from '../../core/ids.ts'
+import { takeOver } from '../../recorder/take-over.ts'
 import { HttpError } from '../http/http-error.ts'
 import { idempotencyHeader, idempotencyKey, turnKeyOf } from '../http/idempotency.ts'
 import { problemOf } from '../http/problem.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { eventStreamHeaders, eventText, withHeartbeat } from '../turns/event-stream.ts'
+import { requestStop } from '../turns/stop-requests.ts'
 import { createSibling } from './create-sibling.ts'
 import { isLiveAt } from './read-overview.ts'
 import type { RouteContext } from './route-context.ts'
@@ -24,7 +26,7 @@ import type { RouteContext } from './route-context.ts'
 const tag = 'Turns'
 
 /** Ask a model, and stop it. */
-export function askRoutes({ agentOf, turns, metrics, now }: RouteContext): readonly Route[] {
+export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: RouteContext): readonly Route[] {
   const isLive = isLiveAt(now)
   return [
     route({
@@ -67,6 +69,7 @@ export function askRoutes({ agentOf, turns, metrics, now }: RouteContext): reado
           key: given === null ? `http:${randomUUID()}` : turnKeyOf(given),
           message: { role: 'user', content: newContentOf(body) },
           agent,
+          store,
         })
         if (!wantsEvents(request)) return json({ turn: turn.key, branch: turn.branch.name }, 202)
         const events = textsOf(turn.events, requestId, () => metrics.resumed('interrupted_turn'))
@@ -80,13 +83,25 @@ export function askRoutes({ agentOf, turns, metrics, now }: RouteContext): reado
       scope: 'ask',
       tag,
       summary: 'Stop a turn, and keep what has arrived',
-      description: 'Returns when the turn is stored. A turn that has ended stays as it is.',
+      description:
+        'Returns when the turn is stored. A turn of another process of the service is stopped by that process, ' +
+        'within a second. A turn of another program, such as a chat, is not stopped: 409. A turn that has ' +
+        'ended stays as it is.',
       params: z.strictObject({ id: z.string().describe('full id of a conversation'), key: z.string() }),
       responses: { 200: { description: 'The turn as it is now', schema: turnSchema } },
-      async handle({ params, caller: { store, token } }) {
+      async handle({ params, request, caller: { store, token } }) {
         const id = conversationId(params.id, 'id')
         const isHere = await turns.stop(token.tenant, id, params.key)
-        const turn = await store.findTurn(id, params.key)
+        let turn = await store.findTurn(id, params.key)
+        if (!isHere && turn?.status === 'open') {
+          // Its process may have died.
+          const ended = await takeOver(store, id, turn.branch)
+          turn = ended.find(one => one.turn.key === params.key)?.turn ?? turn
+        }
+        if (!isHere && turn?.status === 'open') {
+          const signal = AbortSignal.any([request.signal, closing])
+          turn = await requestStop(store, id, params.key, { waitMs: limits.stopMs, signal })
+        }
         if (!turn) throw new NotFoundError('turn', params.key)
         if (!isHere && isLive(turn))
           throw new BusyError(`turn ${JSON.stringify(turn.key)}`, null, turn.leaseUntil)

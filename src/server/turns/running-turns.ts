@@ -5,6 +5,7 @@ import type { BranchRef } from '../../core/branch.ts'
 import { BusyError } from '../../core/errors.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { HttpError } from '../http/http-error.ts'
+import { type StopRequestReader, type StopRequests, stopPollMs, stopRequests } from './stop-requests.ts'
 
 /** A turn to start. */
 export interface TurnStart {
@@ -18,6 +19,8 @@ export interface TurnStart {
   readonly message: NewMessage
   /** Answers. */
   readonly agent: Pick<Agent, 'send'>
+  /** Where other processes ask to stop the turn. */
+  readonly store: StopRequestReader
 }
 
 /** A turn that runs in this process. It continues when its readers are gone. */
@@ -47,12 +50,30 @@ interface Entry {
   readonly turn: TurnStart
   readonly started: Promise<RunningTurn>
   run: Run | null
+  /** The stop requests of other processes. */
+  readonly requests: StopRequests
 }
 
 /** Keeps the running turns. `onCount` is called with their number when it changes. */
 export function createRunningTurns(most: number, onCount: (count: number) => void): RunningTurns {
   const running = new Map<string, Entry>()
   let isClosing = false
+  let isWatching = false
+
+  /** Looks for stop requests of other processes while turns run. */
+  function watch(): void {
+    if (isWatching) return
+    isWatching = true
+    setTimeout(async () => {
+      await Promise.all([...running.values()].map(stopIfRequested))
+      isWatching = false
+      if (running.size > 0) watch()
+    }, stopPollMs).unref()
+  }
+
+  async function stopIfRequested({ run, requests }: Entry): Promise<void> {
+    if (run && (await requests.hasNew())) run.abort(new DOMException('stopped by a client', 'AbortError'))
+  }
 
   function checkRoom(): void {
     if (isClosing)
@@ -78,6 +99,7 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
       onCount(running.size)
     }
     try {
+      await entry.requests.skipEarlier()
       const run = agent.send(branch, message, { key, onBusy: 'refuse' })
       entry.run = run
       run.result().then(leave, leave)
@@ -100,9 +122,11 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
       checkBranch(turn)
       checkRoom()
       const { promise, resolve, reject } = Promise.withResolvers<RunningTurn>()
-      const entry: Entry = { turn, started: promise, run: null }
+      const requests = stopRequests(turn.store, turn.branch.conversationId, turn.key)
+      const entry: Entry = { turn, started: promise, run: null, requests }
       running.set(name, entry)
       onCount(running.size)
+      watch()
       begin(entry, name).then(resolve, reject)
       return promise
     },
