@@ -47,7 +47,6 @@ export {
   NotFoundError,
   OutcomeUnknownError,
   OwnedError,
-  PreconditionFailedError,
   ReadOnlyError,
   SchemaTooNewError,
   SkeinError,

@@ -33,7 +33,6 @@ it('skein exports these names', () => {
     'NotFoundError',
     'OutcomeUnknownError',
     'OwnedError',
-    'PreconditionFailedError',
     'ReadOnlyError',
     'SchemaTooNewError',
     'SkeinError',
@@ -76,7 +75,11 @@ it('skein/tree exports these names', () => {
 })
 
 it('skein/maintenance exports these names', () => {
-  expect(Object.keys(maintenance).sort()).toEqual(['copyAsNewConversation', 'countDependents'])
+  expect(Object.keys(maintenance).sort()).toEqual([
+    'PreconditionFailedError',
+    'copyAsNewConversation',
+    'countDependents',
+  ])
 })
 
 it('skein/sqlite exports these names', () => {

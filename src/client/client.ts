@@ -182,6 +182,13 @@ export interface Client {
   getStats(options?: RequestOptions): Promise<StatsJson>
   /** Native lines of one conversation, or of all of them, as they arrive. */
   exportLines(id?: string, options?: RequestOptions): Promise<ReadableStream<Uint8Array>>
+  /** A conversation as Markdown or as a page of HTML, as it arrives. */
+  exportText(
+    id: string,
+    format: 'markdown' | 'html',
+    query?: { readonly branch?: string; readonly all?: boolean },
+    options?: RequestOptions,
+  ): Promise<ReadableStream<Uint8Array>>
   /** Imports native lines. */
   importLines(lines: RawBody, options?: RequestOptions): Promise<ImportedJson>
 }
@@ -323,6 +330,8 @@ export function createClient(settings: SendSettings): Client {
     getStats: options => get('/stats', options),
     exportLines: async (id, options) =>
       (await send(id === undefined ? '/export' : `${conversation(id)}/export`, options)).body!,
+    exportText: async (id, format, query = {}, options) =>
+      (await send(`${conversation(id)}/export`, { ...withQuery({ format, ...query }), ...options })).body!,
     importLines: (lines, options) =>
       get('/import', { method: 'POST', raw: { type: 'application/x-ndjson', body: lines }, ...options }),
   }

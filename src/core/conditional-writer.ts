@@ -1,3 +1,4 @@
+import { SkeinError } from './errors.ts'
 import type { ConversationId } from './ids.ts'
 import type { ConversationWriter, Deleter } from './ports.ts'
 
@@ -24,7 +25,8 @@ export interface ConditionalWriter {
    *
    * @example
    * ```ts
-   * import { openStore, PreconditionFailedError } from 'skein'
+   * import { openStore } from 'skein'
+   * import { PreconditionFailedError } from 'skein/maintenance'
    *
    * await using store = await openStore(':memory:')
    * const { conversation } = await store.create({ title: 'Draft' })
@@ -38,4 +40,17 @@ export interface ConditionalWriter {
    * ```
    */
   ifVersion(id: ConversationId, version: number | readonly number[]): ConditionalWrites
+}
+
+/** The conversation has changed since the caller read it: `ifVersion` was given another version. */
+export class PreconditionFailedError extends SkeinError {
+  /** Always `precondition_failed`. */
+  readonly code = 'precondition_failed'
+  /** The version of the conversation now. */
+  readonly version: number
+
+  constructor(version: number) {
+    super(`the conversation has changed since it was read: it has version ${version}`)
+    this.version = version
+  }
 }

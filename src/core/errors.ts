@@ -100,19 +100,6 @@ export class ConflictError extends SkeinError {
   }
 }
 
-/** The conversation has changed since the caller read it: `ifVersion` was given another version. */
-export class PreconditionFailedError extends SkeinError {
-  /** Always `precondition_failed`. */
-  readonly code = 'precondition_failed'
-  /** The version of the conversation now. */
-  readonly version: number
-
-  constructor(version: number) {
-    super(`the conversation has changed since it was read: it has version ${version}`)
-    this.version = version
-  }
-}
-
 /** A unique name is taken: a branch name, a key, or a turn key and step that stored other messages. */
 export class KeyReusedError extends SkeinError {
   /** Always `key_reused`. */

@@ -2,6 +2,11 @@
  *  and of the reads and tokens of a service. Every `Store` implements these ports. */
 
 export type { AccessToken, NewAccessToken, TokenKeeper, TokenScope } from './access-token.ts'
+export {
+  type ConditionalWriter,
+  type ConditionalWrites,
+  PreconditionFailedError,
+} from './conditional-writer.ts'
 export { copyAsNewConversation, type PathCopier } from './copy-as-new.ts'
 export type { Finding, Severity, Verified, Verifier, VerifyOptions, VerifyProgress } from './finding.ts'
 export { countDependents } from './finding.ts'

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { PreconditionFailedError } from '../../src/core/conditional-writer.ts'
 import {
   AmbiguousIdError,
   BusyError,
@@ -15,7 +16,6 @@ import {
   NotFoundError,
   OutcomeUnknownError,
   OwnedError,
-  PreconditionFailedError,
   ReadOnlyError,
   SchemaTooNewError,
   SkeinError,

@@ -22,6 +22,68 @@ it('moves all conversations from one service to another without loss', async () 
   expect(one).toContain(conversation)
 })
 
+it('exports a conversation as Markdown and as a page, with one branch or all', async () => {
+  await using service = await startService()
+  const { conversation, message } = await stock(service.store)
+  const fork = await service.store.createBranch(conversation, message, { name: 'side' })
+  const hostile = 'Other \u001b[31m<script>alert(1)</script>'
+  await service.store.append(fork, message, [{ role: 'assistant', content: hostile }])
+  const read = async (query: string) => {
+    const { status, text, headers } = await service.call(`/conversations/${conversation}/export?${query}`)
+    expect(status).toBe(200)
+    return { text, type: headers.get('content-type'), name: headers.get('content-disposition') }
+  }
+  const one = await read('format=markdown')
+  expect([one.type, one.name]).toEqual([
+    'text/markdown; charset=utf-8',
+    `attachment; filename="${conversation}.md"`,
+  ])
+  expect(one.text).toMatch(/^# Harbour\n.*And now\?\n$/s)
+  expect(one.text).not.toContain('Other')
+  expect((await read('format=markdown&branch=side')).text).toMatch(/hello there.*Other ␛\[31m/s)
+  expect((await read('format=markdown&all=true')).text).toMatch(/And now\?.*# Branch side.*Other/s)
+  const page = await read('format=html')
+  expect([page.type, page.name]).toEqual([
+    'text/html; charset=utf-8',
+    `attachment; filename="${conversation}.html"`,
+  ])
+  expect(page.text).toMatch(/^<!doctype html>.*And now\?.*&lt;script&gt;.*<\/html>\n$/s)
+  for (const query of ['format=pdf', 'format=native&all=true', 'format=markdown&branch='])
+    expect((await service.call(`/conversations/${conversation}/export?${query}`)).status).toBe(400)
+  expect((await service.call(`/conversations/${conversation}/export?format=html&branch=none`)).status).toBe(
+    404,
+  )
+})
+
+it('streams the text of a long conversation to a slow reader without collecting it', async () => {
+  await using service = await startService()
+  const { conversation, branch } = await service.store.create()
+  const messages = Array.from({ length: 4_000 }, (_, n) => ({
+    role: n % 2 === 0 ? ('user' as const) : ('assistant' as const),
+    content: `${n} ${'x'.repeat(4_000)}`,
+  }))
+  await service.store.append(branch, null, messages)
+  let reads = 0
+  const { listPath } = service.store
+  service.store.listPath = (...given) => {
+    reads++
+    return listPath.apply(service.store, given)
+  }
+  await using slow = await startService({ db: service.db, storeOf: async () => service.store } as never)
+  for (const format of ['markdown', 'html']) {
+    reads = 0
+    const response = await slow.fetch(`/conversations/${conversation.id}/export?format=${format}`)
+    const reader = response.body!.getReader()
+    await reader.read()
+    await new Promise(resolve => setImmediate(resolve))
+    expect(reads).toBeLessThan(8)
+    let size = 0
+    for (let read = await reader.read(); !read.done; read = await reader.read()) size += read.value.length
+    expect(size).toBeGreaterThan(16_000_000 - 1_000_000)
+    expect(reads).toBeGreaterThanOrEqual(8)
+  }
+})
+
 it('reports damaged lines, and refuses a record above the limit with 413', async () => {
   await using service = await startService({ limits: { bodyBytes: 2_000 } })
   const headers = { 'content-type': 'application/x-ndjson' }

@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../../agent/run/events.ts'
-import { modelName } from '../output/model-name.ts'
+import { modelName } from '../../core/model-name.ts'
 import type { Spinner } from '../output/spinner.ts'
 import { retryText } from './answer-notes.ts'
 

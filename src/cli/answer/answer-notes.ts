@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../../agent/run/events.ts'
 import type { ModelErrorKind } from '../../core/model-error-kind.ts'
+import { modelName } from '../../core/model-name.ts'
 import type { BranchWait } from '../../recorder/recording.ts'
-import { modelName } from '../output/model-name.ts'
 import { formatCount, formatInteger, plural } from '../output/number.ts'
 import { formatDuration } from '../output/time.ts'
 

@@ -3,11 +3,11 @@ import type { Config } from '../../config/config.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { MissingKeyError } from '../../core/errors.ts'
 import type { Model } from '../../core/model.ts'
+import { modelName } from '../../core/model-name.ts'
 import { type Args, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { similarWords } from '../command-line/similar-words.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { modelName } from '../output/model-name.ts'
 import { settingsOfModel } from './model-settings.ts'
 
 /** The chosen model, and the reason. */

@@ -1,3 +1,5 @@
+import { harmless } from '../../core/harmless.ts'
+
 /** Colours and symbols: 16 colours that work on any theme, or none. A colour never carries meaning alone: it
  *  comes with a word or a symbol. */
 export interface Style {
@@ -89,23 +91,4 @@ export function styleFor({ isTerminal, env, noColor }: StyleOptions): Style {
     symbols,
     safe: text => harmless(text, symbols.escape),
   }
-}
-
-/** Control characters, and other characters that break lines or change the writing direction: \p{Cc}, \p{Zl},
- *  \p{Zp}, \p{Bidi_Control} and U+FEFF. By number, because V8 resolves property escapes slowly. */
-const driving =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g
-
-function harmless(text: string, sign: string): string {
-  if (text.search(driving) === -1) return text
-  return text.replace(/\r\n/g, '\n').replace(driving, character => shown(character, sign))
-}
-
-function shown(character: string, sign: string): string {
-  if (character === '\n' || character === '\t') return character
-  const code = character.charCodeAt(0)
-  if (code === 0x1b) return sign
-  if (sign !== plain.escape && code < 0x20) return String.fromCharCode(0x2400 + code)
-  return code < 0x20 ? `^${String.fromCharCode(code + 64)}` : `\\u${code.toString(16).padStart(4, '0')}`
 }

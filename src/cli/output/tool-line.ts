@@ -1,9 +1,8 @@
 import type { ToolCallBlock, ToolResultBlock } from '../../core/block.ts'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
-import { mainArgument, outputText } from '../../core/gist.ts'
-import type { Message } from '../../core/message.ts'
+import { mainArgument } from '../../core/gist.ts'
+import { outcomeText } from '../../core/tool-outcome.ts'
 import { cut, widthOf } from './cut.ts'
-import { plural } from './number.ts'
 import type { Output } from './output.ts'
 import { formatDuration } from './time.ts'
 
@@ -33,32 +32,4 @@ export function toolLine(
   const argument = cut(style.safe(mainArgument(call.input)), Math.max(12, room), dots)
   const painted = isError ? style.failed(sign) : sign
   return `${painted}${style.branch(name)}${argument === '' ? '' : `  ${argument}`}${style.faint(tail)}`
-}
-
-/** A single line of output is shown as it is; of several lines, the count, or the first line if the call
- *  failed: it says what happened, and the others where. */
-export function outcomeText(result: ShownCall['result']): string {
-  if (result === null) return 'no result'
-  const text = outputText(result.output).trim()
-  const lines = text === '' ? 0 : text.split('\n').length
-  if (lines > 1 && result.isError === true) return collapseSpaces(text.slice(0, text.indexOf('\n')))
-  return lines > 1 ? plural(lines, 'line') : collapseSpaces(text)
-}
-
-/** The results by call id, for calls that precede them on the path. */
-export function toolResults(
-  path: readonly Message[],
-): ReadonlyMap<string, { readonly block: ToolResultBlock; readonly message: Message }> {
-  const called = new Set<string>()
-  const results = new Map<string, { readonly block: ToolResultBlock; readonly message: Message }>()
-  for (const message of path) {
-    for (const block of message.content) {
-      if (block.type === 'tool_call') called.add(String(block.callId))
-      if (block.type !== 'tool_result') continue
-      const result = block as ToolResultBlock
-      if (called.has(result.callId) && !results.has(result.callId))
-        results.set(result.callId, { block: result, message })
-    }
-  }
-  return results
 }

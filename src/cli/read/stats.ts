@@ -8,12 +8,12 @@ import {
   type UsageTotals,
 } from '../../api/stats.ts'
 import type { Measured } from '../../core/measure.ts'
+import { modelName } from '../../core/model-name.ts'
 import type { CommandHandler } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { bar } from '../output/bar.ts'
 import { padEnd, padStart, widthOf } from '../output/cut.ts'
-import { modelName } from '../output/model-name.ts'
 import { formatBytes, formatCount, formatInteger, formatMoney, plural } from '../output/number.ts'
 import { formatDay } from '../output/time.ts'
 import { withStore } from '../store/with-store.ts'

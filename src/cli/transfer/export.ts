@@ -1,23 +1,20 @@
 import { statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { type Block, isKnown, isMedia } from '../../core/block.ts'
-import { gistOf, mainArgument, outputText } from '../../core/gist.ts'
-import type { Message } from '../../core/message.ts'
+import { isMedia } from '../../core/block.ts'
 import type { ConversationReader, Lister, Resolved } from '../../core/ports.ts'
+import { exportMarkdown } from '../../formats/page/export-markdown.ts'
+import {
+  type ExportedConversation,
+  readExportedConversation,
+} from '../../formats/page/exported-conversation.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { formatBytes, plural } from '../output/number.ts'
-import type { Style } from '../output/style.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { namedOrNewest } from '../target/newest-here.ts'
-import {
-  type ExportedConversation,
-  type ExportedLine,
-  readExportedConversation,
-} from './exported-conversation.ts'
 import { createNewFile } from './new-file.ts'
 import { slugOf } from './slug.ts'
 
@@ -47,8 +44,8 @@ export const exportCommand: CommandHandler = async (args, context) => {
     const lines = html || hasOption(args, 'all') ? exported.lines : exported.lines.slice(0, 1)
     const { parts, images } = countImages(exported)
     const text = html
-      ? (await import('./export-html.ts')).exportHtml({ ...exported, parts })
-      : toMarkdown({ ...exported, parts }, lines, context.out.style)
+      ? (await import('../../formats/page/export-html.ts')).exportHtml({ ...exported, parts })
+      : exportMarkdown({ ...exported, parts }, lines, text => context.out.style.safe(text))
     const size = await writeText(text, file, hasOption(args, 'force'), context)
     const counts: Counts = {
       messages: lines.reduce((sum, line) => sum + line.size, 0) - exported.unreadable,
@@ -163,75 +160,4 @@ function fileOf(
   return /[/\\]$/.test(output) || statSync(file, { throwIfNoEntry: false })?.isDirectory()
     ? join(file, name)
     : file
-}
-
-/** Lines of a conversation as Markdown, one after another. */
-async function* toMarkdown(
-  exported: ExportedConversation,
-  lines: readonly ExportedLine[],
-  style: Pick<Style, 'safe'>,
-): AsyncGenerator<string> {
-  const { conversation } = exported
-  const facts = [
-    `Conversation ${conversation.id}`,
-    `begun ${conversation.createdAt.toISOString()}`,
-    ...(conversation.directory === null ? [] : [conversation.directory]),
-  ]
-  yield style.safe(`# ${oneLine(conversation.title ?? 'Untitled')}\n\n${facts.join(' · ')}\n`)
-  for (const [i, line] of lines.entries()) {
-    let isBegun = i === 0
-    for await (const { messages } of exported.parts(line)) {
-      for (const message of messages) {
-        const heading = isBegun ? [] : ['---', `# ${headingOf(line, message)}`]
-        isBegun = true
-        const author = `## ${exported.speaker(message)} (${message.createdAt.toISOString()}, ${message.id})`
-        yield style.safe(`\n${[...heading, author, ...partsOf(message)].join('\n\n')}\n`)
-      }
-    }
-  }
-}
-
-function headingOf({ from, branches }: ExportedLine, first: Message): string {
-  const name = branches.length > 0 ? `Branch ${branches.join(', ')}` : oneLine(gistOf(first)).slice(0, 80)
-  return from === null ? name : `${name} (from ${from})`
-}
-
-function partsOf(message: Message): readonly string[] {
-  if (message.erased)
-    return [`*Erased on ${message.erased.erasedAt.toISOString()}: ${oneLine(message.erased.reason)}*`]
-  return message.content.map(partOf).filter(part => part !== '')
-}
-
-function partOf(block: Block): string {
-  if (!isKnown(block)) return fenced(JSON.stringify(block, null, 2), 'json')
-  switch (block.type) {
-    case 'text':
-      return block.text.trimEnd()
-    case 'thinking':
-      return block.text
-        .trimEnd()
-        .split('\n')
-        .map(line => `> ${line}`)
-        .join('\n')
-    case 'tool_call': {
-      const about = oneLine(mainArgument(block.input))
-      const input = typeof block.input === 'string' ? block.input : JSON.stringify(block.input, null, 2)
-      return `**${oneLine(block.name)}** ${about}\n\n${fenced(input, typeof block.input === 'string' ? '' : 'json')}`
-    }
-    case 'tool_result':
-      return `${block.isError ? 'Failed:\n\n' : ''}${fenced(outputText(block.output), '')}`
-    default:
-      return `*${block.type}: ${oneLine(block.name ?? block.url ?? block.mime)}*`
-  }
-}
-
-/** Uses more backticks than any run of them in the text. */
-function fenced(text: string, language: string): string {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/`{3,}/g), ([run]) => run.length))
-  const fence = '`'.repeat(longest + 1)
-  return `${fence}${language}\n${text.trimEnd()}\n${fence}`
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim()
 }

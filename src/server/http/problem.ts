@@ -1,3 +1,4 @@
+import { PreconditionFailedError } from '../../core/conditional-writer.ts'
 import {
   AmbiguousIdError,
   BusyError,
@@ -10,7 +11,6 @@ import {
   ModelError,
   NotFoundError,
   OwnedError,
-  PreconditionFailedError,
   SchemaTooNewError,
   SkeinError,
 } from '../../core/errors.ts'

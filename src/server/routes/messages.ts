@@ -20,8 +20,8 @@ import {
   listMessagesQuery,
 } from '../../api/schema/request/index.ts'
 import { turnJson } from '../../api/turn.ts'
-import type { ConditionalWrites } from '../../core/conditional-writer.ts'
-import { ConflictError, NotFoundError, PreconditionFailedError } from '../../core/errors.ts'
+import { type ConditionalWrites, PreconditionFailedError } from '../../core/conditional-writer.ts'
+import { ConflictError, NotFoundError } from '../../core/errors.ts'
 import { type ConversationId, conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import type { Message, NewMessage } from '../../core/message.ts'
 import type { PathSection } from '../../core/path-section.ts'

@@ -1,13 +1,18 @@
 import { z } from 'zod'
 import { importedSchema } from '../../api/schema/index.ts'
+import { exportConversationQuery, exportQuery } from '../../api/schema/request/index.ts'
 import { InvalidError } from '../../core/errors.ts'
+import { harmless } from '../../core/harmless.ts'
 import { type ConversationId, conversationId } from '../../core/ids.ts'
 import { itemsOf } from '../../core/pages.ts'
-import type { Lister } from '../../core/ports.ts'
+import type { BranchInConversation, Lister } from '../../core/ports.ts'
 import type { RecordKind } from '../../core/record.ts'
 import { type RecordTally, takeIn } from '../../core/take-in.ts'
 import { nativeEncoder } from '../../formats/native/encode.ts'
 import { decodeNative, encodeNative } from '../../formats/native/native-file.ts'
+import { exportHtml } from '../../formats/page/export-html.ts'
+import { exportMarkdown } from '../../formats/page/export-markdown.ts'
+import { readExportedConversation } from '../../formats/page/exported-conversation.ts'
 import { version } from '../../system/version.ts'
 import { HttpError } from '../http/http-error.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
@@ -16,14 +21,11 @@ import type { RouteContext } from './route-context.ts'
 
 const tag = 'Export and import'
 const mediaType = 'application/x-ndjson'
-const formatQuery = z.strictObject({
-  format: z.enum(['native']).optional().describe('native: the only format. Default: native'),
-})
 
 /** Most bad lines and notes that an import returns. */
 const mostRemarks = 1_000
 
-/** Native lines, streamed in both directions. */
+/** Native lines, streamed in both directions, and texts to read. */
 export function transferRoutes({ now, limits }: RouteContext): readonly Route[] {
   const by = `skein ${version()}`
   const responses = { 200: { description: 'Lines of the native format', mediaType } }
@@ -40,12 +42,26 @@ export function transferRoutes({ now, limits }: RouteContext): readonly Route[] 
       operation: 'exportConversation',
       scope: 'read',
       tag,
-      summary: 'Export a conversation without loss',
+      summary: 'Export a conversation without loss, or as a text to read',
+      description:
+        '`native` has everything, for an import. `markdown` has the active branch, or all of them. `html` is ' +
+        'one page with all branches, which needs no network. All are streamed.',
       params: z.strictObject({ id: z.string().describe('full id of a conversation') }),
-      query: formatQuery,
-      responses,
-      async handle({ params, caller: { store } }) {
+      query: exportConversationQuery,
+      responses: {
+        200: { description: 'Lines of the native format, Markdown, or a page of HTML', mediaType },
+      },
+      async handle({ params, query: { format = 'native', branch, all }, caller: { store } }) {
         const id = conversationId(params.id, 'id')
+        if (format === 'native' && (branch !== undefined || all !== undefined))
+          throw new InvalidError('format', 'native has all branches: leave out branch and all')
+        if (format !== 'native') {
+          const conversation = await store.getConversation(id)
+          const name = branch ?? conversation.activeBranch
+          const at = { conversation, branch: await store.getBranch({ conversationId: id, name }) }
+          const text = textOf(store, at, format, all === 'true')
+          return streamed(text, { headers: { ...headers(id), ...pageHeaders(id, format) } })
+        }
         await store.versionOf(id)
         const lines = encodeNative(store, [id], { writtenAt: new Date(now()), by })
         return streamed(lines, { headers: headers(id) })
@@ -58,7 +74,7 @@ export function transferRoutes({ now, limits }: RouteContext): readonly Route[] 
       scope: 'read',
       tag,
       summary: 'Export all conversations of the tenant without loss',
-      query: formatQuery,
+      query: exportQuery,
       responses,
       handle: ({ caller: { store } }) =>
         streamed(allLines(store, now(), by), { headers: headers('conversations') }),
@@ -81,6 +97,29 @@ export function transferRoutes({ now, limits }: RouteContext): readonly Route[] 
       },
     }),
   ]
+}
+
+/** A conversation as Markdown or HTML, piece by piece. */
+async function* textOf(
+  store: Caller['store'],
+  at: BranchInConversation,
+  format: 'markdown' | 'html',
+  all: boolean,
+): AsyncGenerator<string> {
+  const exported = await readExportedConversation(store, { ...at, message: null })
+  if (format === 'html') yield* exportHtml(exported)
+  else yield* exportMarkdown(exported, all ? exported.lines : exported.lines.slice(0, 1), harmless)
+}
+
+/** A page is a download. Where a browser shows it anyway, it can do nothing to the service. */
+function pageHeaders(id: string, format: 'markdown' | 'html'): Record<string, string> {
+  const [type, ending] = format === 'html' ? ['text/html', 'html'] : ['text/markdown', 'md']
+  return {
+    'content-type': `${type}; charset=utf-8`,
+    'content-disposition': `attachment; filename="${id}.${ending}"`,
+    'content-security-policy':
+      "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:",
+  }
 }
 
 async function* allLines(store: Caller['store'], now: number, by: string): AsyncGenerator<string> {

@@ -1,5 +1,6 @@
 import type { BranchRef } from '../../core/branch.ts'
-import { NotFoundError, PreconditionFailedError } from '../../core/errors.ts'
+import { PreconditionFailedError } from '../../core/conditional-writer.ts'
+import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { first, type Program } from '../engine/engine.ts'
 import type { BranchRow, Conv, ConversationRow, LocatedRow, LockRow } from '../engine/rows.ts'

@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
-import type { InvalidError, NotFoundError, PreconditionFailedError } from '../../core/errors.ts'
+import type { PreconditionFailedError } from '../../core/conditional-writer.ts'
+import type { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Store } from '../../core/ports.ts'
 import { casesOf, noConversation, rejects, say, startConversation } from './build.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { fullModelName } from '../../../src/api/full-model-name.ts'
 import { chooseModel } from '../../../src/cli/model/choose-model.ts'
-import { modelName } from '../../../src/cli/output/model-name.ts'
+import { modelName } from '../../../src/core/model-name.ts'
 
 describe('chooseModel', () => {
   const none = { model: null, models: {} }

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readExportedConversation } from '../../../src/cli/transfer/exported-conversation.ts'
 import type { Message } from '../../../src/core/message.ts'
 import { collectPages } from '../../../src/core/pages.ts'
+import { readExportedConversation } from '../../../src/formats/page/exported-conversation.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import { forests, planted } from '../forests.ts'
 

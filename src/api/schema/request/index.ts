@@ -3,6 +3,7 @@ export { branchPatchSchema, forkSchema } from './branch.ts'
 export {
   compatQuery,
   contextQuery,
+  exportConversationQuery,
   exportQuery,
   type ListConversationsQuery,
   listConversationsQuery,

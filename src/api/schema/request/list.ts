@@ -135,8 +135,14 @@ export const searchQuery = z.strictObject({
 /** The parameters of a search. */
 export type SearchQueryParameters = z.output<typeof searchQuery>
 
-/** The parameters of an export. */
+/** The parameters of an export of everything. */
 export const exportQuery = z.strictObject({
-  format: z.enum(['native', 'markdown']).optional().describe('default: native'),
-  branch: z.string().optional().describe('for markdown. Default: the active branch'),
+  format: z.enum(['native']).optional().describe('native: the only format of several conversations'),
+})
+
+/** The parameters of an export of one conversation. */
+export const exportConversationQuery = z.strictObject({
+  format: z.enum(['native', 'markdown', 'html']).optional().describe('default: native'),
+  branch: z.string().optional().describe('for markdown and html: what comes first. Default: the active one'),
+  all: z.enum(['true', 'false']).optional().describe('for markdown: all branches. Default: one'),
 })

@@ -1,6 +1,6 @@
 import { summarize } from '../../../context/summary/summarize.ts'
+import { modelName } from '../../../core/model-name.ts'
 import { summaryText } from '../../answer/answer-notes.ts'
-import { modelName } from '../../output/model-name.ts'
 import { createSpinner } from '../../output/spinner.ts'
 import { exportCommand } from '../../transfer/export.ts'
 import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'

@@ -1,5 +1,5 @@
+import { modelName } from '../../../core/model-name.ts'
 import { widthOf } from '../../output/cut.ts'
-import { modelName } from '../../output/model-name.ts'
 import { formatCount, formatMoney } from '../../output/number.ts'
 import type { Style } from '../../output/style.ts'
 

@@ -1,3 +1,4 @@
+import { formatBytes } from '../../core/amount.ts'
 import {
   type Block,
   isKnown,
@@ -7,9 +8,7 @@ import {
 } from '../../core/block.ts'
 import { mainArgument, outputText } from '../../core/gist.ts'
 import { fileText } from '../../core/search/file-text.ts'
-import { cut } from '../output/cut.ts'
-import { formatBytes } from '../output/number.ts'
-import { outcomeText } from '../output/tool-line.ts'
+import { outcomeText } from '../../core/tool-outcome.ts'
 import { escapeHtml } from './escape-html.ts'
 import { markdownToHtml } from './markdown-html.ts'
 
@@ -39,8 +38,8 @@ export function blockHtml(block: Block, resultOf: (callId: string) => CallResult
 
 function callHtml({ name, input }: Pick<ToolCallBlock, 'name' | 'input'>, result: CallResult | null): string {
   const isFailed = result?.block.isError === true
-  const argument = cut(mainArgument(input), 120)
-  const outcome = result === null ? '' : cut(outcomeText(result.block), 80)
+  const argument = shortenText(mainArgument(input), 120)
+  const outcome = result === null ? '' : shortenText(outcomeText(result.block), 80)
   const line = [`${isFailed ? '✗ ' : ''}${name}${argument === '' ? '' : `  ${argument}`}`, outcome]
   const inputText = typeof input === 'string' ? input : JSON.stringify(input, null, 2)
   const parts = [
@@ -96,4 +95,13 @@ function pre(text: string): string {
 
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
+}
+
+/** Cuts the end of a long text, with dots at the cut. */
+export function shortenText(text: string, most: number): string {
+  if (text.length <= most) return text
+  return `${[...text.slice(0, 2 * most)]
+    .slice(0, most - 1)
+    .join('')
+    .trimEnd()}…`
 }

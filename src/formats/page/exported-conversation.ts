@@ -3,11 +3,11 @@ import type { Conversation } from '../../core/conversation.ts'
 import { CorruptError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
+import { modelName } from '../../core/model-name.ts'
 import { collectPages, itemsOf } from '../../core/pages.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Stretch } from '../../core/runs.ts'
 import type { Summary } from '../../core/summary.ts'
-import { modelName } from '../output/model-name.ts'
 
 /** A chain of messages from a fork or a root to a leaf. Each message of a conversation is in exactly one. */
 export interface ExportedLine {

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto'
+import { plural } from '../../core/amount.ts'
 import { gistOf } from '../../core/gist.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
-import { cut } from '../output/cut.ts'
-import { plural } from '../output/number.ts'
-import { toolResults } from '../output/tool-line.ts'
+import { toolResults } from '../../core/tool-outcome.ts'
 import { escapeHtml } from './escape-html.ts'
 import type { ExportedConversation, ExportedLine } from './exported-conversation.ts'
 import { markdownToHtml } from './markdown-html.ts'
-import { blockHtml, type CallResult, oneLine } from './page-blocks.ts'
+import { blockHtml, type CallResult, oneLine, shortenText } from './page-blocks.ts'
 
 /** A conversation as one page: every branch, readable offline and without scripts. Messages cannot inject
  *  tags, and the page's content security policy would block scripts and requests anyway. */
@@ -144,7 +143,7 @@ function bodyOf({ erased, content: blocks }: Message, results: Results): string 
 async function nameOf(line: ExportedLine, exported: ExportedConversation): Promise<string> {
   if (line.branches.length > 0) return escapeHtml(line.branches.join(', '))
   for await (const { messages } of exported.parts({ ...line, size: 1 }))
-    if (messages[0]) return escapeHtml(cut(gistOf(messages[0]), 60))
+    if (messages[0]) return escapeHtml(shortenText(gistOf(messages[0]), 60))
   return escapeHtml(line.first.slice(0, 6))
 }
 
