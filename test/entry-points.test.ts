@@ -177,7 +177,7 @@ describe('the bundled entry points', () => {
     for (const [code, most] of [
       [`export { textOf } from 'skein'`, 2_000],
       [`export { InvalidError } from 'skein'`, 4_000],
-      [`export { tool } from 'skein/agent'`, 8_000],
+      [`export { tool } from 'skein/agent'`, 20_000],
     ] as const) {
       writeFileSync(join(place, 'shaken.mjs'), code)
       const bundle = await rolldown({
@@ -187,7 +187,8 @@ describe('the bundled entry points', () => {
       })
       const { output } = await bundle.generate({ format: 'esm' })
       await bundle.close()
-      expect(output.length, code).toBe(1)
+      // Converters of schemas are loaded on demand.
+      expect(output[0].imports.filter(name => output.some(({ fileName }) => fileName === name))).toEqual([])
       expect(output[0].code.length, code).toBeLessThan(most)
     }
   })

@@ -95,7 +95,9 @@ describe('package.json', () => {
   })
 
   it('pins every devDependency', () => {
-    const loose = Object.entries(manifest.devDependencies).filter(([, version]) => !/^\d/.test(version))
+    const loose = Object.entries(manifest.devDependencies).filter(
+      ([, version]) => !/^(npm:.+@)?\d/.test(version),
+    )
     expect(loose).toEqual([])
   })
 })

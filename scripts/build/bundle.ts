@@ -51,10 +51,10 @@ export async function bundleCommand(folder: string): Promise<void> {
   await entry.close()
 }
 
-/** One of our files, or a runtime helper that the bundler adds for syntax that Node 22 does not know:
- *  `using`. */
+/** One of our files; a runtime helper that the bundler adds for syntax that Node 22 does not know: `using`;
+ *  or a small package that few users need, and that the bundle therefore contains. */
 export function isOurs(id: string): boolean {
-  return /^[./\\\0]|^[A-Z]:|^@oxc-project\/runtime\//.test(id)
+  return /^[./\\\0]|^[A-Z]:|^@oxc-project\/runtime\/|^zod-to-json-schema$/.test(id)
 }
 
 /** Turns every warning of the bundler into an error. */

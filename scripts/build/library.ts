@@ -16,6 +16,10 @@ const groups = [
   { name: 'open', test: /[\\/]src[\\/]stores[\\/]open\.ts$/ },
   { name: 'context', test: /[\\/]src[\\/]context[\\/]/ },
   { name: 'recorder', test: /[\\/]src[\\/]recorder[\\/]/ },
+  {
+    name: 'ai-sdk-values',
+    test: /[\\/]src[\\/]models[\\/](collect|language-model|plain-json|file-block|metadata|provider-part|tool-result-block)\.ts$/,
+  },
   { name: 'agent', test: /[\\/]src[\\/]agent[\\/](?!index)/ },
   { name: 'stores', test: /[\\/]src[\\/]stores[\\/](engine|check|programs)[\\/]/ },
   { name: 'sqlite', test: /[\\/]src[\\/]stores[\\/]sqlite[\\/](?!index|engine)|better-sqlite3/ },

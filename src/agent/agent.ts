@@ -2,10 +2,13 @@ import { uncalibrated } from '../context/fit/calibrate.ts'
 import { windowOf } from '../context/fit/model-windows.ts'
 import type { Window } from '../context/fit/window.ts'
 import { asBlocks, type Block } from '../core/block.ts'
+import { checkChoice } from '../core/check.ts'
 import { InvalidError } from '../core/errors.ts'
 import type { NewMessage } from '../core/message.ts'
+import type { Model } from '../core/model.ts'
 import { createSerialQueue, type SerialQueue } from '../core/wait.ts'
 import { savedWithin } from '../recorder/waiting-turns.ts'
+import { resolveModel } from './agent-model.ts'
 import { approvalMemory } from './approval/approval.ts'
 import { createApprovals } from './approval/approvals.ts'
 import { memoryHistory, type Target, targetName } from './history/history.ts'
@@ -17,7 +20,7 @@ import type { Reply } from './run/events.ts'
 import { type Run, startRun } from './run/run.ts'
 import { type AgentState, resumeTurn, runTurn } from './run-turn.ts'
 import { readResult, shortenToolResults } from './tools/shorten-tool-results.ts'
-import { checkTools, readResultName } from './tools/tool.ts'
+import { agentTools, readResultName } from './tools/tool.ts'
 
 /** A model with tools and a memory. */
 export interface Agent {
@@ -141,11 +144,15 @@ export function createAgent(options: AgentOptions): Agent {
   }
 }
 
+const strategies = ['sliding_window', 'summarization'] as const
+
 /** The options with their defaults. */
 function stateOf(options: AgentOptions): AgentState {
-  const { model, store = null, tools = {}, largeResult = 8_000, system = null } = options
-  checkTools(tools)
+  const { store = null, largeResult = 8_000, system = null } = options
+  const model = resolveModel(options.model, 'model')
+  const tools = agentTools(options.tools ?? {})
   checkModelOptions(options)
+  if (options.strategy !== undefined) checkChoice(options.strategy, 'strategy', strategies)
   const { limit } = windowOf(model.id)
   const memory = options.approvals ?? approvalMemory()
   const window: Window = { limit, reserveOutput: options.maxOutput ?? 0, ...options.window }
@@ -156,7 +163,7 @@ function stateOf(options: AgentOptions): AgentState {
       : memoryHistory(options.history),
     mode: options.mode ?? 'live',
     strategy: options.strategy ?? 'sliding_window',
-    summarizer: summarizerOf(options, window),
+    summarizer: summarizerOf(options.summarizer, model, window),
     recollection: store && options.recall ? createRecollection(store, queryOf(options.recall)) : null,
     lastSeen: new Map(),
     system,
@@ -182,9 +189,16 @@ function queryOf(recall: NonNullable<AgentOptions['recall']>): string | null {
 }
 
 /** The agent's own model has the agent's window; another model has its own. */
-function summarizerOf({ summarizer, model }: AgentOptions, window: Window): AgentState['summarizer'] {
-  if (!summarizer || summarizer === model) return { model, window }
-  return { model: summarizer, window: { limit: windowOf(summarizer.id).limit } }
+function summarizerOf(
+  given: AgentOptions['summarizer'],
+  model: Model,
+  window: Window,
+): AgentState['summarizer'] {
+  if (given === undefined) return { model, window }
+  const summarizer = resolveModel(given, 'summarizer')
+  return summarizer.id === model.id
+    ? { model: summarizer, window }
+    : { model: summarizer, window: { limit: windowOf(summarizer.id).limit } }
 }
 
 /** No provider accepts an empty message. */

@@ -19,6 +19,7 @@ export type { Calibration } from '../context/fit/calibrate.ts'
 export type { ParentLink } from '../core/conversation.ts'
 export type { Agent } from './agent.ts'
 export { createAgent } from './agent.ts'
+export type { AgentModel } from './agent-model.ts'
 export type {
   ApprovalAnswer,
   ApprovalDetails,
@@ -43,6 +44,8 @@ export type { AgentEvent, Reply } from './run/events.ts'
 export type { Run } from './run/run.ts'
 export type { SubagentOptions } from './subagent.ts'
 export { subagent } from './subagent.ts'
+export type { AiSdkTool } from './tools/ai-sdk-tool.ts'
+export type { SchemaIssue, SchemaResult, StandardSchema } from './tools/input-schema.ts'
 export type {
   AgentTool,
   ApprovalCheck,

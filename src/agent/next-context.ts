@@ -7,7 +7,7 @@ import type { MessageId } from '../core/ids.ts'
 import type { AgentOptions } from './options.ts'
 import { shownTo, toolTokens } from './run-steps.ts'
 import { readResult, shortenToolResults } from './tools/shorten-tool-results.ts'
-import { readResultName } from './tools/tool.ts'
+import { agentTools, readResultName, specsOf } from './tools/tool.ts'
 
 /** The options of an agent that decide what its model gets. */
 export interface NextContextOptions
@@ -48,7 +48,7 @@ export async function nextContext(
   const window = calibrated(whole, options.calibration?.current ?? uncalibrated)
   const history = await readHistory(reader, head, whole, { toolResults: 'preview', mark: () => '' })
   const loop = {
-    tools,
+    tools: agentTools(tools),
     readResult: { [readResultName]: readResult(null, largeResult) },
     shortenResults: shortenToolResults(largeResult, count),
   }
@@ -57,7 +57,7 @@ export async function nextContext(
     system,
     summary: history.summary,
     older: history.missing,
-    overhead: toolTokens(shown.tools),
+    overhead: toolTokens(await specsOf(shown.tools)),
   }
   return { ...history, fitted: fit(shown.path, window, pinned) }
 }

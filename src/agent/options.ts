@@ -2,25 +2,29 @@ import type { Calibration } from '../context/fit/calibrate.ts'
 import type { CountTokens, Window } from '../context/fit/window.ts'
 import type { Searcher } from '../core/listing.ts'
 import type { NewMessage } from '../core/message.ts'
-import type { Model, ModelOptions } from '../core/model.ts'
+import type { ModelOptions } from '../core/model.ts'
 import type { BeginTurn, RecordStore } from '../recorder/recording.ts'
+import type { AgentModel } from './agent-model.ts'
 import type { ApprovalMemory, Approve } from './approval/approval.ts'
-import type { Tools } from './tools/tool.ts'
+import type { AiSdkTool } from './tools/ai-sdk-tool.ts'
+import type { AgentTool } from './tools/tool.ts'
 
 /** The ports of a store that an agent needs. */
 export type AgentStore = RecordStore & Searcher
 
 /** What an agent is made of, and the options of its model calls. */
 export interface AgentOptions extends ModelOptions {
-  /** Answers every turn. `openModel` opens one; `modelOf` takes one of the AI SDK. */
-  readonly model: Model
+  /** Answers every turn: a model of `openModel`, a model of the AI SDK, or a name for `openModel`, such as
+   *  `openai/gpt-5`. */
+  readonly model: AgentModel
   /** Where conversations are stored. The agent borrows it; the opener closes it. Without a store, the agent
    *  keeps its conversations in memory. */
   readonly store?: AgentStore
   /** The system prompt. It is stored with a conversation, not as a message. Default: none. */
   readonly system?: string
-  /** The tools that the model may call, by name. A name has 1 to 64 letters, digits, `_` or `-`. */
-  readonly tools?: Tools
+  /** The tools that the model may call, by name: of `tool`, or of the AI SDK. A name has 1 to 64 letters,
+   *  digits, `_` or `-`. */
+  readonly tools?: Readonly<Record<string, AgentTool | AiSdkTool>>
   /** Decides whether a call may run, before it runs. It is asked for the calls of all tools that are not
    *  read-only, unless a tool says otherwise with `needsApproval`. Default: calls run without asking, and
    *  those of tools with `needsApproval` are denied. */
@@ -36,7 +40,7 @@ export interface AgentOptions extends ModelOptions {
    *  summarize them. */
   readonly strategy?: 'sliding_window' | 'summarization'
   /** The model that writes summaries. Default: the agent's own. */
-  readonly summarizer?: Model
+  readonly summarizer?: AgentModel
   /** Sends a digest of earlier conversations that are relevant to the first message, or to a query. It is not
    *  stored as a message. */
   readonly recall?: boolean | { readonly query: string }

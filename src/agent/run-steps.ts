@@ -3,7 +3,7 @@ import type { CountTokens, Window } from '../context/fit/window.ts'
 import { asBlocks, type ToolCallBlock } from '../core/block.ts'
 import type { MessageId } from '../core/ids.ts'
 import { type Message, type NewMessage, textOf } from '../core/message.ts'
-import type { Model, ModelAnswer, ModelOptions } from '../core/model.ts'
+import type { Model, ModelAnswer, ModelOptions, ToolSpec } from '../core/model.ts'
 import { estimateTokens } from '../core/tokens.ts'
 import { addUsage, type Usage } from '../core/turn.ts'
 import type { TurnRecording } from '../recorder/recording.ts'
@@ -105,6 +105,7 @@ async function nextAnswer(
   progress.text = ''
   const step = ++progress.steps
   const { path, tools } = shownTo(loop, progress.path)
+  const specs = await specsOf(tools)
   const answer = await callModel(path, {
     model: loop.model,
     window: loop.window,
@@ -113,9 +114,9 @@ async function nextAnswer(
       summary: history.summary,
       notes: setup.notes,
       older: history.missing,
-      overhead: toolTokens(tools),
+      overhead: toolTokens(specs),
     },
-    tools: specsOf(tools),
+    tools: specs,
     options: loop.options,
     calibration: loop.calibration,
     recording,
@@ -187,13 +188,14 @@ function reportedTokens({ output = 0, reasoning = 0 }: Usage): { readonly tokens
   return output > reasoning ? { tokens: output - reasoning } : {}
 }
 
-export function toolTokens(tools: Tools): number {
-  return Object.keys(tools).length === 0 ? 0 : estimateTokens(JSON.stringify(specsOf(tools)))
+/** The tokens of the descriptions of tools. */
+export function toolTokens(specs: readonly ToolSpec[]): number {
+  return specs.length === 0 ? 0 : estimateTokens(JSON.stringify(specs))
 }
 
 /** The tokens that every context of a turn has: the system prompt and the tools. */
-export function pinnedTokens(system: string | null, tools: Tools): number {
-  return estimateTokens(system ?? '') + toolTokens(tools)
+export async function pinnedTokens(system: string | null, tools: Tools): Promise<number> {
+  return estimateTokens(system ?? '') + toolTokens(await specsOf(tools))
 }
 
 /** Adds the tokens of a message, if they are counted exactly: they are stored with it and not counted

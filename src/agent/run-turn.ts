@@ -233,7 +233,8 @@ async function summarizeIfDue(turn: OpenTurn, history: History): Promise<boolean
   const { store, strategy, loop, summarizer } = agent
   const { head } = begun.recording
   if (strategy !== 'summarization' || !store || !resolved.conversation || head === null) return false
-  if (!needsSummary(history, loop.window, pinnedTokens(systemOf(agent, resolved), loop.tools))) return false
+  const pinned = await pinnedTokens(systemOf(agent, resolved), loop.tools)
+  if (!needsSummary(history, loop.window, pinned)) return false
   const result = await summarize(
     store,
     { conversationId: resolved.conversation.id, head },

@@ -16,6 +16,16 @@ export async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal
   }
 }
 
+/** Aborts a controller when a signal is aborted. Returns a function that ends this. Unlike `AbortSignal.any`,
+ *  it leaves nothing behind on a signal that lives as long as the process. */
+export function forwardAbort(from: AbortSignal | undefined, to: AbortController): () => void {
+  if (from === undefined) return () => undefined
+  const abort = () => to.abort(from.reason)
+  if (from.aborted) abort()
+  else from.addEventListener('abort', abort, { once: true })
+  return () => from.removeEventListener('abort', abort)
+}
+
 /** Runs tasks one after the other, in the order of the calls. A task that fails rejects only its own
  *  promise. */
 export type SerialQueue = <T>(task: () => Promise<T>) => Promise<T>

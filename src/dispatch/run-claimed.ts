@@ -1,4 +1,5 @@
 import { type Agent, createAgent } from '../agent/agent.ts'
+import { resolveModel } from '../agent/agent-model.ts'
 import type { AgentEvent, Reply } from '../agent/run/events.ts'
 import { errorText } from '../core/error-text.ts'
 import { ExpiredError, NotFoundError } from '../core/errors.ts'
@@ -217,7 +218,7 @@ async function openConversation(
   { worker }: RunOptions,
 ): Promise<BranchInConversation> {
   const { store, tasks, source } = state
-  const metadata = { agent_id: id, provider_id: model.id }
+  const metadata = { agent_id: id, provider_id: resolveModel(model, 'model').id }
   const facts = { metadata, expiry: state.expiry, now: source.now() }
   const place = await taskConversation(store, task, dispatch, facts)
   const { id: conversation } = place.conversation

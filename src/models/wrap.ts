@@ -29,7 +29,7 @@ import {
 } from './dialect.ts'
 import { modelError } from './errors.ts'
 import type { ModelAccess } from './failure-texts.ts'
-import { checkLanguageModel, languageModelName } from './language-model.ts'
+import { type AnyLanguageModel, asLanguageModel, languageModelName } from './language-model.ts'
 import { merged } from './metadata.ts'
 import { costOf, type ModelPrice, priceOf } from './model-prices.ts'
 import { promptOf } from './prompt.ts'
@@ -52,11 +52,11 @@ export interface ModelOfOptions extends ModelOptions {
   readonly dialect?: Dialect
 }
 
-/** Makes a `Model` of any language model of the AI SDK: `modelOf(createMistral()('mistral-large'))`. Calls go
- *  directly to the provider's client, without state between them. Throws InvalidError for models of older SDK
- *  versions. */
-export function modelOf(languageModel: LanguageModelV4, options: ModelOfOptions = {}): Model {
-  checkLanguageModel(languageModel)
+/** Makes a `Model` of any language model of the AI SDK 5 to 7: `modelOf(createMistral()('mistral-large'))`.
+ *  Calls go directly to the provider's client, without state between them. Throws InvalidError for other
+ *  values. */
+export function modelOf(given: AnyLanguageModel, options: ModelOfOptions = {}): Model {
+  const languageModel = asLanguageModel(given)
   const id = options.id ?? languageModelName(languageModel)
   const dialect = options.dialect ?? dialectOf(languageModel.provider)
   const model: Model = { id, stream: request => call(languageModel, request, id, dialect, options) }

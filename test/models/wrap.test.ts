@@ -208,9 +208,9 @@ it('stops if the model ignores the signal', async () => {
   expect(cancelled).toBe(true)
 })
 
-it('refuses models of older versions of the AI SDK', () => {
-  const old = { ...foreign([]), specificationVersion: 'v3' } as unknown as LanguageModelV4
-  expect(() => modelOf(old)).toThrow('a language model of the AI SDK 7 is needed (specification v4, not v3)')
+it('refuses models of versions of the AI SDK that it does not know', () => {
+  const old = { ...foreign([]), specificationVersion: 'v1' } as unknown as LanguageModelV4
+  expect(() => modelOf(old)).toThrow('must be a language model of the AI SDK 5, 6 or 7, got specification v1')
 })
 
 it('refuses an empty context', async () => {

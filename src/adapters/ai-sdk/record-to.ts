@@ -9,11 +9,12 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { NewConversation } from '../../core/conversation.ts'
 import { pathOf } from '../../core/path.ts'
 import { type TailBudget, withTurnStart } from '../../core/tail.ts'
-import { checkLanguageModel } from '../../models/language-model.ts'
+import { type AnyLanguageModel, asLanguageModel } from '../../models/language-model.ts'
 import type { BeginTurn, RecordStore, Trouble, TurnReport } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
 import type { ExchangeTimeouts } from './exchange-recording.ts'
 import { createExchanges, type ForkedCall } from './exchanges.ts'
+import { namedModel } from './named-model.ts'
 import { type AnswerRecording, recordAnswer, watchStream } from './record-answer.ts'
 import { recordingScope } from './recording-scope.ts'
 import { watchTools } from './watch-tools.ts'
@@ -43,8 +44,10 @@ export interface ModelRecorder {
   /** Wraps a model: every call of `generateText`, `streamText`, `generateObject` or an agent of the SDK is
    *  stored, the caller's messages before the model is called. Wrap it last, around other middleware, so that
    *  the stored answer is the one that the caller sees: an answer that was changed on the way out comes back
-   *  with the next call and looks edited. */
-  (model: LanguageModelV4): LanguageModelV4
+   *  with the next call and looks edited. Takes models of the AI SDK 5 to 7, and a name such as
+   *  `openai/gpt-5`, which the SDK resolves as `generateText` does: by its default provider, or the gateway.
+   */
+  (model: AnyLanguageModel | string): LanguageModelV4
   /** The same as middleware, for `wrapLanguageModel`. */
   readonly middleware: LanguageModelV4Middleware
   /** Wraps tools: their results are stored as they come. A result of an unwrapped tool is stored with the
@@ -128,7 +131,7 @@ export function recordTo(
     },
   }
 
-  return Object.assign((model: LanguageModelV4) => recordedModel(model, middleware), {
+  return Object.assign((model: AnyLanguageModel | string) => recordedModel(model, middleware), {
     middleware,
     tools: <T extends object>(tools: T) => watchTools(tools, exchanges.tools, scope),
     place: () => exchanges.place(),
@@ -166,8 +169,11 @@ async function attempt<T>(call: () => PromiseLike<T>, answer: AnswerRecording): 
   }
 }
 
-function recordedModel(model: LanguageModelV4, middleware: LanguageModelV4Middleware): LanguageModelV4 {
-  checkLanguageModel(model)
+function recordedModel(
+  given: AnyLanguageModel | string,
+  middleware: LanguageModelV4Middleware,
+): LanguageModelV4 {
+  const model = typeof given === 'string' ? namedModel(given) : asLanguageModel(given)
   const calls = (params: LanguageModelV4CallOptions) => ({
     params,
     model,

@@ -1,7 +1,7 @@
 import { getErrorMessage, type LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import type { NewMessage } from '../../core/message.ts'
 import { plainJson } from '../../models/plain-json.ts'
-import { toolResultBlock } from './read-prompt.ts'
+import { toolResultBlock } from '../../models/tool-result-block.ts'
 import type { RecordingScope } from './recording-scope.ts'
 
 /** Observes the tools that run. */

@@ -15,7 +15,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { Role } from '../../core/message.ts'
 import { fileData, isReasoningFile } from '../../models/file-block.ts'
 import { objectOf, providerPart } from '../../models/provider-part.ts'
-import { deniedText, outputForm } from './read-prompt.ts'
+import { deniedText, outputForm } from '../../models/tool-result-block.ts'
 
 /** Converts messages to those of the AI SDK: `messages` of `generateText` and `streamText`, and the prompt of
  *  a model. It is the inverse of `readPrompt` and `blocksOf`, and accepts all other blocks. Sources and

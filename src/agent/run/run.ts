@@ -1,3 +1,4 @@
+import { forwardAbort } from '../../core/wait.ts'
 import type { AgentEvent, Reply } from './events.ts'
 
 /** A turn in progress: its events as they come, and its result. It runs also if its events are not read. */
@@ -15,7 +16,7 @@ export function startRun(
 ): Run {
   const events: AgentEvent[] = []
   const inner = new AbortController()
-  const signal = outer ? AbortSignal.any([outer, inner.signal]) : inner.signal
+  const endForwarding = forwardAbort(outer, inner)
   let wake = Promise.withResolvers<void>()
   const emit = (event: AgentEvent) => {
     events.push(event)
@@ -23,12 +24,13 @@ export function startRun(
     wake = Promise.withResolvers()
   }
   let over = false
-  const result = work(emit, signal)
+  const result = work(emit, inner.signal)
     .then(reply => {
       emit({ type: 'ended', reply })
       return reply
     })
     .finally(() => {
+      endForwarding()
       over = true
       wake.resolve()
     })

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { CallKind } from '../approval/approval.ts'
-import { type AgentTool, type ApprovalCheck, jsonOf, type ToolContext } from './tool.ts'
+import type { AgentTool, ApprovalCheck, ToolContext } from './tool.ts'
+import { resultOf } from './tool-result.ts'
 
 /** A tool of ours. Its input is described by a few functions here and not by zod, which takes longer to load
  *  than the rest of an agent. */
@@ -48,7 +49,7 @@ export function ownTool<Fields extends OwnFields>(tool: OwnTool<Fields>): AgentT
           ? needsApproval
           : (given, context) => needsApproval(readInput(input, given), context),
     }),
-    run: async (given, context) => ({ output: jsonOf(await run(readInput(input, given), context)) }),
+    run: async (given, context) => resultOf(await run(readInput(input, given), context)),
   }
 }
 

@@ -1,12 +1,14 @@
-import type { ZodType } from 'zod'
 import { InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
+import { type Json, type JsonObject, typeName } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
 import type { ToolSpec } from '../../core/model.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { ApprovalDetails, Approve, CallKind } from '../approval/approval.ts'
 import type { AgentEvent } from '../run/events.ts'
+import { type AiSdkTool, isAiSdkTool, readAiSdkTool } from './ai-sdk-tool.ts'
+import { readInputSchema, type StandardSchema } from './input-schema.ts'
+import { resultOf } from './tool-result.ts'
 
 /** The setting in which a tool runs. */
 export interface ToolContext {
@@ -52,8 +54,8 @@ export interface ToolOutcome {
 export interface AgentTool {
   /** Tells the model what the tool does and when to use it. */
   readonly description: string
-  /** The JSON schema of the input, an object. */
-  readonly schema: JsonObject
+  /** The JSON schema of the input, an object. A promise if the schema has to be converted first. */
+  readonly schema: JsonObject | PromiseLike<JsonObject>
   /** True if it may run twice: then it is run again after a crash during its run. */
   readonly repeatable: boolean
   /** True if it changes nothing: then it may run where no person can be asked. Default: false. */
@@ -73,9 +75,11 @@ export interface AgentTool {
 export interface ToolDefinition<Input> {
   /** Tells the model what the tool does and when to use it. */
   readonly description: string
-  /** The schema of the input, which must describe an object. An input that it refuses becomes an error
-   *  result. */
-  readonly input: ZodType<Input>
+  /** The schema of the input, which must describe an object: of zod 3.25 or 4, of another library that
+   *  implements Standard Schema, or a JSON schema. An input that it refuses becomes an error result. */
+  readonly input: StandardSchema<Input> | JsonObject
+  /** The JSON schema of `input`, for libraries that give none, such as valibot. Default: the library's. */
+  readonly jsonSchema?: JsonObject
   /** Whether the tool may run twice with the same input: then it is run again after a crash during its run.
    *  Default: false. */
   readonly repeatable?: boolean
@@ -86,11 +90,13 @@ export interface ToolDefinition<Input> {
   /** Whether its calls need an approval before they run: always, never, or depending on the input.
    *  Default: if the agent has `approve`, they do unless the tool is read-only. */
   readonly needsApproval?: boolean | ApprovalCheck<Input>
-  /** Its return value becomes the result: any JSON value. An error that it throws becomes an error result. */
+  /** Its return value becomes the result: any JSON value, or a list of `text` and `image` blocks, which the
+   *  model sees as images: `[{ type: 'image', mime: 'image/png', data: base64 }]`. An error that it throws
+   *  becomes an error result. */
   readonly run: (input: Input, context: ToolContext) => unknown
 }
 
-/** A tool whose input has a zod schema.
+/** A tool of an agent, from a definition or from a tool of the AI SDK.
  *
  * @example
  * ```ts
@@ -112,17 +118,32 @@ export interface ToolDefinition<Input> {
  * }
  * ```
  */
-export function tool<Input>(definition: ToolDefinition<Input>): AgentTool {
-  const { description, input, repeatable = false, readOnly = false, kind, needsApproval, run } = definition
+export function tool<Input>(definition: ToolDefinition<Input>): AgentTool
+export function tool(definition: AiSdkTool): AgentTool
+export function tool<Input>(definition: ToolDefinition<Input> | AiSdkTool): AgentTool {
+  if (isAiSdkTool(definition)) return readAiSdkTool(definition)
+  const {
+    description,
+    input,
+    jsonSchema,
+    repeatable = false,
+    readOnly = false,
+    kind,
+    needsApproval,
+    run,
+  } = definition
+  const { schema, parse } = readInputSchema(input, jsonSchema)
+  const valueOf = async (given: Json) => {
+    const parsed = await parse(given)
+    if ('problem' in parsed) throw new InvalidError('input', parsed.problem)
+    return parsed.value
+  }
   return {
     description,
-    schema: schemaOf(input),
+    schema,
     async check(given) {
-      const parsed = await input.safeParseAsync(given)
-      if (parsed.success) return null
-      // Loaded already: the schema is made with it.
-      const { prettifyError } = await import('zod')
-      return prettifyError(parsed.error)
+      const parsed = await parse(given)
+      return 'problem' in parsed ? parsed.problem : null
     },
     repeatable,
     readOnly,
@@ -131,21 +152,10 @@ export function tool<Input>(definition: ToolDefinition<Input>): AgentTool {
       needsApproval:
         typeof needsApproval === 'boolean'
           ? needsApproval
-          : async (given, context) => needsApproval(await input.parseAsync(given), context),
+          : async (given, context) => needsApproval(await valueOf(given), context),
     }),
-    run: async (given, context) => ({ output: jsonOf(await run(await input.parseAsync(given), context)) }),
+    run: async (given, context) => resultOf(await run(await valueOf(given), context)),
   }
-}
-
-function schemaOf(schema: ZodType): JsonObject {
-  const { $schema: _, ...rest } = schema.toJSONSchema({ io: 'input' }) as JsonObject
-  if (rest.type !== 'object') throw new InvalidError('input', 'the input of a tool must be an object')
-  return rest
-}
-
-/** A value as JSON; undefined becomes null. */
-export function jsonOf(value: unknown): Json {
-  return value === undefined ? null : (JSON.parse(JSON.stringify(value) ?? 'null') as Json)
 }
 
 /** The name of the tool that reads the rest of large results. */
@@ -155,16 +165,27 @@ export const readResultName = 'read_result'
 export type Tools = Readonly<Record<string, AgentTool>>
 
 /** The descriptions of the tools for a model. */
-export function specsOf(tools: Tools): readonly ToolSpec[] {
-  return Object.entries(tools).map(([name, { description, schema }]) => ({ name, description, schema }))
+export function specsOf(tools: Tools): Promise<readonly ToolSpec[]> {
+  const named = Object.entries(tools)
+  return Promise.all(
+    named.map(async ([name, { description, schema }]) => ({ name, description, schema: await schema })),
+  )
 }
 
-/** Refuses names that no provider accepts. */
-export function checkTools(tools: Tools): void {
+/** The tools of an agent; those of the AI SDK become ours. Refuses names that no provider accepts. */
+export function agentTools(tools: Readonly<Record<string, AgentTool | AiSdkTool>>): Tools {
   for (const name of Object.keys(tools)) {
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name))
       throw new InvalidError('tools', `${JSON.stringify(name)} cannot be the name of a tool`)
     if (name === readResultName)
       throw new InvalidError('tools', `${name} is a tool that every agent has: give yours another name`)
   }
+  const read = Object.entries(tools).map(([name, one]) => [name, readTool(name, one)] as const)
+  return Object.fromEntries(read)
+}
+
+function readTool(name: string, given: AgentTool | AiSdkTool): AgentTool {
+  if (isAiSdkTool(given)) return readAiSdkTool(given)
+  if (typeof given?.run === 'function' && typeof given.check === 'function') return given
+  throw new InvalidError('tools', `${name} must be made with tool(), got ${typeName(given)}`)
 }

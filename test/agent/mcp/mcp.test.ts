@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { type McpOptions, type McpServer, openMcpTools } from '../../../src/agent/mcp/open-mcp-tools.ts'
-import { checkTools, type ToolContext } from '../../../src/agent/tools/tool.ts'
+import { agentTools, type ToolContext } from '../../../src/agent/tools/tool.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { serveMcp } from '../../support/mcp-http.ts'
 
@@ -47,7 +47,7 @@ describe('tools of an MCP server', () => {
     expect(Object.keys(mcp.tools)).toEqual(
       expect.arrayContaining(['test_echo', 'test_odd_name_x', 'test_large']),
     )
-    expect(() => checkTools(mcp.tools)).not.toThrow()
+    expect(() => agentTools(mcp.tools)).not.toThrow()
     expect(mcp.problems).toEqual([])
   })
 

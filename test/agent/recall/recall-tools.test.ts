@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type RecallToolsOptions, recallTools } from '../../../src/agent/recall/recall-tools.ts'
-import { checkTools, type ToolContext } from '../../../src/agent/tools/tool.ts'
+import { agentTools, type ToolContext } from '../../../src/agent/tools/tool.ts'
 import type { ConversationId } from '../../../src/core/ids.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Store } from '../../../src/core/ports.ts'
@@ -34,7 +34,7 @@ describe('recallTools', () => {
   it('are repeatable, and have names that every provider accepts', async () => {
     await using store = await memory()
     const { tools } = asking(store)
-    expect(() => checkTools(tools)).not.toThrow()
+    expect(() => agentTools(tools)).not.toThrow()
     expect(Object.entries(tools).map(([name, { repeatable }]) => [name, repeatable])).toEqual([
       ['search_conversations', true],
       ['read_conversation', true],
