@@ -97,8 +97,8 @@ describe('the bundled entry points', () => {
       ['skein/sqlite', 6],
       ['skein/models', 4],
       ['skein/recorder', 4],
-      ['skein/agent', 6],
-      ['skein/acp', 6],
+      ['skein/agent', 7],
+      ['skein/acp', 7],
     ] as const) {
       const ran = run(`import '${name}'`)
       expect(ran).toMatchObject({ code: 0, stderr: '' })
