@@ -32,7 +32,7 @@ export function readAiSdkTool(tool: AiSdkTool): AgentTool {
   if (typeof execute !== 'function')
     throw new InvalidError('tools', 'a tool of the AI SDK must have `execute`: the agent runs its tools')
   const input = inputOf(tool.inputSchema)
-  const valueOf = async (given: Json) => {
+  const parsedInput = async (given: Json) => {
     const parsed = await input.parse(given)
     if ('problem' in parsed) throw new InvalidError('input', parsed.problem)
     return parsed.value
@@ -47,7 +47,7 @@ export function readAiSdkTool(tool: AiSdkTool): AgentTool {
         typeof needsApproval === 'boolean'
           ? needsApproval
           : async (given, context) =>
-              needsApproval((await valueOf(given)) as never, executionOptions(context) as never),
+              needsApproval((await parsedInput(given)) as never, executionOptions(context) as never),
     }),
     async check(given) {
       const parsed = await input.parse(given)

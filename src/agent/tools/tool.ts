@@ -133,7 +133,7 @@ export function tool<Input>(definition: ToolDefinition<Input> | AiSdkTool): Agen
     run,
   } = definition
   const { schema, parse } = readInputSchema(input, jsonSchema)
-  const valueOf = async (given: Json) => {
+  const parsedInput = async (given: Json) => {
     const parsed = await parse(given)
     if ('problem' in parsed) throw new InvalidError('input', parsed.problem)
     return parsed.value
@@ -152,9 +152,9 @@ export function tool<Input>(definition: ToolDefinition<Input> | AiSdkTool): Agen
       needsApproval:
         typeof needsApproval === 'boolean'
           ? needsApproval
-          : async (given, context) => needsApproval(await valueOf(given), context),
+          : async (given, context) => needsApproval(await parsedInput(given), context),
     }),
-    run: async (given, context) => resultOf(await run(await valueOf(given), context)),
+    run: async (given, context) => resultOf(await run(await parsedInput(given), context)),
   }
 }
 
