@@ -1,4 +1,4 @@
-import type { BoundStatement } from './prepared.ts'
+import type { BoundStatement, RowReader } from './prepared.ts'
 
 /** The result of a statement. */
 export interface BatchResult {
@@ -47,6 +47,7 @@ export class Batch {
   readonly #results: BatchResult[] = []
   #rows: Row[] = []
   #columns: readonly Column[] = []
+  #readRow: RowReader | null = null
   #known: Map<string, readonly Column[]> = new Map()
   #stopListening: () => void = () => {}
 
@@ -99,6 +100,7 @@ export class Batch {
     this.#rows = []
     const next = this.#statements[this.#results.length]
     this.#columns = (next && this.#known.get(next.statement.name)) ?? []
+    this.#readRow = next?.statement.readRow ?? null
   }
 
   handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
@@ -106,6 +108,7 @@ export class Batch {
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    if (this.#readRow !== null) return void this.#rows.push(this.#readRow(fields))
     const row: Record<string, unknown> = {}
     for (let i = 0; i < fields.length; i++) {
       const text = fields[i]!

@@ -11,12 +11,13 @@ import type {
   WriteMode,
 } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
+import type { StatementName } from '../engine/statements.ts'
 import type { BatchResult } from './batch.ts'
+import { completeTail, pathRow, tailRow } from './chain-rows.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
-import { completeTail } from './complete-tail.ts'
 import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
-import { type BoundStatement, bind, type PreparedStatement, prepare } from './prepared.ts'
+import { type BoundStatement, bind, type PreparedStatement, prepare, type RowReader } from './prepared.ts'
 import { bulkQueries } from './queries/bulk.ts'
 import { queries } from './queries/index.ts'
 
@@ -279,6 +280,9 @@ function resultOf({ name }: StatementCall, { rows, changes }: BatchResult): Stat
   return { rows: name === 'tail' ? completeTail(rows) : rows, changes }
 }
 
+/** The statements that return many rows. */
+const rowReaders: Partial<Record<StatementName, RowReader>> = { path: pathRow, tail: tailRow }
+
 interface Compiler {
   statementsOf(call: StatementCall): BoundStatement[]
   /** One statement for several calls that differ only in their parameters. */
@@ -310,7 +314,7 @@ function compiler(tenant: string): Compiler {
     const made = known.get(key)
     if (made) return made
     const texts = typeof text === 'function' ? [text(filters)] : typeof text === 'string' ? [text] : text
-    const statements = texts.map(one => prepare(one, name))
+    const statements = texts.map(one => prepare(one, name, rowReaders[name]))
     known.set(key, statements)
     return statements
   }

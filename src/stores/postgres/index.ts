@@ -26,7 +26,7 @@ export type { PostgresClient, PostgresPool } from './pool.ts'
 // - `engine.ts`: runs programs in transactions and retries lost races
 // - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
 // - `queries/bulk.ts`: inserts of many rows, for records
-// - `complete-tail.ts`: fills in the numbers that the rows of a tail leave out
+// - `chain-rows.ts`: reads the rows of a path, and fills in the numbers that the rows of a tail leave out
 // - `quick-append.ts`, `quick-claim.ts`: the ordinary append, claim and finish in one statement each
 // - `compact.ts`: rewrites the tables, so that nothing deleted remains in them
 // - `errors.ts`: errors of pg as ours

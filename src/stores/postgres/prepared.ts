@@ -7,7 +7,12 @@ export interface PreparedStatement {
   readonly label: string
   readonly sql: string
   readonly params: readonly Param[]
+  /** Makes a row of the texts of its columns. Null: by the names and types of the columns. */
+  readonly readRow: RowReader | null
 }
+
+/** Makes a row of the texts of its columns, in the order of the statement. */
+export type RowReader = (fields: readonly (string | null)[]) => Record<string, unknown>
 
 interface Param {
   readonly name: string
@@ -26,7 +31,11 @@ export interface BoundStatement {
 
 /** Reads `@name` parameters. All occurrences of a name are the same parameter. The cast of its first
  *  occurrence decides how a list is sent. */
-export function prepare(text: string, label = firstWord(text)): PreparedStatement {
+export function prepare(
+  text: string,
+  label = firstWord(text),
+  readRow: RowReader | null = null,
+): PreparedStatement {
   const params: Param[] = []
   // An `@` after another one, or without a letter after it, is an operator.
   const mark = /(?<!@)@([a-z_]+)(?=(?:::(json\b|\w+\[\]))?)/g
@@ -35,7 +44,8 @@ export function prepare(text: string, label = firstWord(text)): PreparedStatemen
     if (known >= 0) return `$${known + 1}`
     return `$${params.push({ name, list: (cast?.replace('[]', '') as Param['list'] | undefined) ?? null })}`
   })
-  return { name: `skein_${createHash('sha256').update(sql).digest('hex').slice(0, 20)}`, label, sql, params }
+  const name = `skein_${createHash('sha256').update(sql).digest('hex').slice(0, 20)}`
+  return { name, label, sql, params, readRow }
 }
 
 function firstWord(text: string): string {
