@@ -17,16 +17,20 @@ export interface SoakAnswer {
 /** Turns in a conversation before the next one begins. */
 const turnsPerConversation = 100
 
-/** What the leaking process of the control keeps for each operation. */
-const leaks: Buffer[] = []
+/** What the leaking processes of the control keep for each operation: buffers or objects. */
+const leaks: object[] = []
 
-if (process.send) await live(process.argv[2]!, process.argv[3] === 'leaking')
+if (process.send) await live(process.argv[2]!, process.argv[3] as Leak | undefined)
 
-async function live(target: string, isLeaking: boolean): Promise<void> {
+/** What a process of the control leaks. */
+export type Leak = 'buffers' | 'objects'
+
+async function live(target: string, leak: Leak | undefined): Promise<void> {
   const store = await openStore(target)
   const perform = operations(store)
   process.on('message', (n: number) => {
-    if (isLeaking) leaks.push(Buffer.alloc(50_000, 1))
+    if (leak === 'buffers') leaks.push(Buffer.alloc(50_000, 1))
+    if (leak === 'objects') leaks.push(Array.from({ length: 1_200 }, () => ({ n })))
     perform(n).then(
       () => answer({ n }),
       error => answer({ n, failed: String(error) }),

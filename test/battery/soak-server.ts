@@ -9,13 +9,14 @@ import { turnLength, words } from './writer.ts'
 /** Turns in a conversation before the next one begins. */
 const turnsPerConversation = 100
 
-/** Starts `skein serve` on a store of its own in `folder`, with these options of Node. The operations are
- *  those of `soak-child.ts`, over HTTP. */
+/** Starts `skein serve` on a store of its own in `folder`, with these options of Node and variables. The
+ *  operations are those of `soak-child.ts`, over HTTP. */
 export async function startServer(
   folder: string,
   options: readonly string[],
-): Promise<Omit<SoakSubject, 'logBytes'>> {
-  const env = strangeEnvironment(folder, process.env)
+  variables: NodeJS.ProcessEnv,
+): Promise<Omit<SoakSubject, 'logBytes' | 'report'>> {
+  const env = { ...strangeEnvironment(folder, process.env), ...variables }
   const bin = join(import.meta.dirname, '../../src/cli/bin.ts')
   const args = [...options, bin, 'serve', '--port', '0', '--json', '--db', join(folder, 'soak.db')]
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })

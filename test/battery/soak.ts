@@ -1,9 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** A process under test: a library user, or a server. */
+/** A process under test: a library user, or a server. It was started with the options of `reporting`. */
 export interface SoakSubject {
   readonly pid: number
+  /** The file of its memory reports. */
+  readonly report: string
   /** Makes the process perform its n-th operation. */
   perform(n: number): Promise<void>
   /** The size of the engine's log, or 0 if it is not ours to see. */
@@ -11,88 +14,120 @@ export interface SoakSubject {
   stop(): Promise<void>
 }
 
-/** What is seen of a process at one moment. */
-export interface SoakSample {
-  /** Milliseconds since the beginning. */
+/** The memory of a process, after it has collected its garbage. */
+export interface MemoryReport {
+  /** Milliseconds of the machine's monotonic clock. */
   readonly at: number
-  /** The resident memory, in bytes. */
+  /** The resident memory, in bytes: everything, native memory included. */
   readonly memory: number
-  /** The number of open files and sockets. */
-  readonly descriptors: number
-  readonly logBytes: number
+  /** What JavaScript holds, in bytes: the heap, and buffers outside of it. */
+  readonly heap: number
+}
+
+/** How a quantity changed after the warm-up, in bytes. */
+export interface Trend {
+  /** By least squares, in bytes per hour. */
+  readonly slope: number
+  /** From the median of the first quarter to that of the last. */
+  readonly growth: number
+  /** The median of the last quarter. */
+  readonly last: number
 }
 
 /** The result of a run, over the time after the warm-up. */
 export interface SoakResult {
   readonly operations: number
-  /** By least squares, in bytes per hour. */
-  readonly slope: number
-  /** From the first quarter to the last, as medians, in bytes. */
-  readonly growth: number
-  /** The median of the last quarter, in bytes. */
-  readonly memory: number
-  /** The most of the first quarter and of the last. */
+  readonly memory: Trend
+  readonly heap: Trend
+  /** The most open files and sockets in the first quarter and in the last. */
   readonly descriptors: readonly [number, number]
   readonly mostLogBytes: number
 }
 
-/** Lets the process work at a steady rate. The warm-up is the first fifth of the time, ten minutes at most.
- *  In it the process works as fast as it can, so that the store becomes larger than the caches. */
-export async function soak(subject: SoakSubject, ms: number, perSecond: number): Promise<SoakResult> {
-  const samples: SoakSample[] = []
-  const begun = performance.now()
-  const everyMs = Math.min(5_000, ms / 50)
-  const warmUpMs = Math.min(600_000, ms / 5)
-  const sampling = setInterval(() => samples.push(sampleOf(subject, performance.now() - begun)), everyMs)
+/** How long, and how much. */
+export interface SoakPlan {
+  /** The time after the warm-up. */
+  readonly ms: number
+  /** Operations per second after the warm-up. */
+  readonly perSecond: number
+  /** The warm-up has as many operations as fast as they can be done, so that the store becomes larger than
+   *  the caches: SQLite has 16 MB for pages, the service keeps 100 responses. */
+  readonly warmUp: number
+  /** Milliseconds between two samples. */
+  readonly everyMs: number
+}
+
+/** The options of Node and the environment of a program that reports its memory to a file. */
+export function reporting(report: string, { everyMs }: Pick<SoakPlan, 'everyMs'>) {
+  return {
+    options: ['--expose-gc', '--import', join(import.meta.dirname, 'report-memory.ts')],
+    env: { SOAK_REPORT: report, SOAK_EVERY_MS: String(everyMs) },
+  }
+}
+
+/** A short run lasts until there are as many. */
+const fewestReports = 8
+
+const now = () => Number(process.hrtime.bigint()) / 1e6
+
+/** Lets the process warm up, then work at a steady rate. */
+export async function soak(subject: SoakSubject, plan: SoakPlan): Promise<SoakResult> {
   let n = 0
+  while (n < plan.warmUp) await subject.perform(n++)
+  const begun = now()
+  const descriptors: number[] = []
+  let mostLogBytes = 0
+  const sampling = setInterval(() => {
+    descriptors.push(readdirSync(`/proc/${subject.pid}/fd`).length)
+    mostLogBytes = Math.max(mostLogBytes, subject.logBytes())
+  }, plan.everyMs)
   try {
-    while (performance.now() - begun < warmUpMs) await subject.perform(n++)
-    let next = performance.now()
-    while (performance.now() - begun < ms) {
+    let next = now()
+    while (now() - begun < plan.ms || reportsOf(subject, begun).length < fewestReports) {
       await subject.perform(n++)
       // On a slow machine the rate is lower, and nothing is caught up.
-      next = Math.max(next + 1_000 / perSecond, performance.now())
-      await pause(Math.max(0, next - performance.now()))
+      next = Math.max(next + 1_000 / plan.perSecond, now())
+      await pause(Math.max(0, next - now()))
     }
   } finally {
     clearInterval(sampling)
   }
-  return judge(
-    samples.filter(({ at }) => at > warmUpMs),
-    n,
-  )
-}
-
-function sampleOf({ pid, logBytes }: SoakSubject, at: number): SoakSample {
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!
-  const descriptors = readdirSync(`/proc/${pid}/fd`).length
-  return { at, memory: Number(kilobytes) * 1_024, descriptors, logBytes: logBytes() }
-}
-
-function judge(samples: readonly SoakSample[], operations: number): SoakResult {
-  const quarter = Math.ceil(samples.length / 4)
-  const [first, last] = [samples.slice(0, quarter), samples.slice(-quarter)]
-  const mostOf = (some: readonly SoakSample[]) => Math.max(...some.map(({ descriptors }) => descriptors))
-  const memory = medianMemory(last)
+  const reports = reportsOf(subject, begun)
   return {
-    operations,
-    slope: slopeOf(samples) * 3_600_000,
-    growth: memory - medianMemory(first),
-    memory,
-    descriptors: [mostOf(first), mostOf(last)],
-    mostLogBytes: Math.max(...samples.map(({ logBytes }) => logBytes)),
+    operations: n,
+    memory: trendOf(reports.map(({ at, memory }) => [at, memory])),
+    heap: trendOf(reports.map(({ at, heap }) => [at, heap])),
+    descriptors: [Math.max(0, ...firstOf(descriptors)), Math.max(0, ...lastOf(descriptors))],
+    mostLogBytes,
   }
 }
 
-function medianMemory(samples: readonly SoakSample[]): number {
-  return samples.map(({ memory }) => memory).sort((a, b) => a - b)[Math.floor(samples.length / 2)]!
+/** The reports since a time. */
+function reportsOf({ report }: SoakSubject, begun: number): readonly MemoryReport[] {
+  if (!existsSync(report)) return []
+  const lines = readFileSync(report, 'utf8').split('\n').slice(0, -1)
+  return lines.map(line => JSON.parse(line) as MemoryReport).filter(({ at }) => at >= begun)
+}
+
+function trendOf(samples: readonly (readonly [at: number, bytes: number])[]): Trend {
+  const bytes = samples.map(([, value]) => value)
+  const last = median(lastOf(bytes))
+  return { slope: slopeOf(samples) * 3_600_000, growth: last - median(firstOf(bytes)), last }
+}
+
+const quarterOf = (values: readonly number[]) => Math.ceil(values.length / 4)
+const firstOf = (values: readonly number[]) => values.slice(0, quarterOf(values))
+const lastOf = (values: readonly number[]) => values.slice(-quarterOf(values))
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 }
 
 /** Bytes per millisecond, by least squares. */
-function slopeOf(samples: readonly SoakSample[]): number {
+function slopeOf(samples: readonly (readonly [at: number, bytes: number])[]): number {
   const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length
-  const [meanAt, meanMemory] = [mean(samples.map(({ at }) => at)), mean(samples.map(({ memory }) => memory))]
-  const together = samples.map(({ at, memory }) => (at - meanAt) * (memory - meanMemory))
-  const alone = samples.map(({ at }) => (at - meanAt) ** 2)
+  const [meanAt, meanBytes] = [mean(samples.map(([at]) => at)), mean(samples.map(([, bytes]) => bytes))]
+  const together = samples.map(([at, bytes]) => (at - meanAt) * (bytes - meanBytes))
+  const alone = samples.map(([at]) => (at - meanAt) ** 2)
   return mean(together) / mean(alone)
 }
