@@ -9,6 +9,7 @@ import { contextSuite } from './rows/context.ts'
 import { copySuite } from './rows/copy.ts'
 import { dispatchSuite } from './rows/dispatch.ts'
 import { fitSuite } from './rows/fit.ts'
+import { followSuite } from './rows/follow.ts'
 import { forkSuite } from './rows/fork.ts'
 import { growthSuite } from './rows/growth.ts'
 import { httpSuite } from './rows/http.ts'
@@ -41,6 +42,7 @@ export const suites: readonly Suite[] = [
   dispatchSuite,
   copySuite,
   httpSuite,
+  followSuite,
   peersSuite,
   growthSuite,
   partsSuite,

@@ -158,12 +158,18 @@ export async function followStream(
   async function textForActivity(event: ActivityEvent): Promise<() => string> {
     const { head } = event.conversation.branch
     const last = head === null ? null : await lastMessages(store).read(head)
+    const text = activityTexts.get(event.conversation) ?? eventText(activityJson(event, last))
+    activityTexts.set(event.conversation, text)
     return () => {
       at = { ...at, activity: event.cursor }
-      return `id: ${writeEventId(at)}\n${eventText(activityJson(event, last))}`
+      return `id: ${writeEventId(at)}\n${text}`
     }
   }
 }
+
+/** Every stream of a tenant sends the same activity, and the store gives all of them one value: its text is
+ *  made once. */
+const activityTexts = new WeakMap<ActivityEvent['conversation'], string>()
 
 /** Heads that were read for one stream, for the others of the same store. */
 interface LastMessages {
