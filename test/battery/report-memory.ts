@@ -2,8 +2,8 @@ import { appendFileSync } from 'node:fs'
 import type { MemoryReport } from './soak.ts'
 
 /** Preloaded into a program that is started with `--expose-gc`, it collects all garbage and appends a
- *  `MemoryReport` to the file `SOAK_REPORT`, every `SOAK_EVERY_MS` milliseconds. The collection is the one of a
- *  last resort: any other leaves the pages that it empties in a pool of V8, which is part of the resident
+ *  `MemoryReport` to the file `SOAK_REPORT`, every `SOAK_EVERY_MS` milliseconds. The collection is the one of
+ *  a last resort: any other leaves the pages that it empties in a pool of V8, which is part of the resident
  *  memory and grows with the garbage of the past: to 200 MB beside a heap of 40 if it runs every second. */
 
 type CollectAll = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void

@@ -28,8 +28,9 @@ const onNewest = (isNewest: string, conversation: string, depth: string) => `
 /** Where a step of a tail begins that ends with this message. It includes the message before the tail. */
 const stepFrom = (end: string) => `greatest(${end}.run, ${end}.seq - least(@messages::bigint, 128)::int)`
 
-/** The columns of a tail: only what the rows do not tell together. `newest` has the rest, once: the conversation,
- *  the depth and the sum of tokens of the newest message. The body is left out of the message before the tail. */
+/** The columns of a tail: only what the rows do not tell together. `newest` has the rest, once: the
+ *  conversation, and the depth and the sum of tokens of the newest message. The message before the tail has
+ *  no body. */
 const tailColumns = `
   m.id, m.seq, m.role, m.at, m.tokens, m.turn, m.step, m.label,
   CASE WHEN m.path_tokens - m.tokens >= w.base AND m.depth > w.floor THEN m.body END AS body, m.erased,
