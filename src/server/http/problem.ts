@@ -14,6 +14,7 @@ import {
   SchemaTooNewError,
   SkeinError,
 } from '../../core/errors.ts'
+import { withoutSecrets } from '../../system/secrets.ts'
 import { HttpError } from './http-error.ts'
 import { etagOf } from './precondition.ts'
 
@@ -82,8 +83,10 @@ export function problemOf(error: unknown, requestId: string): Problem {
   }
   if (error instanceof SkeinError) {
     const { status, title, retryAfter } = statusOf[error.code]
-    const detail = internal.has(error.code) ? title : error.message
-    const hint = internal.has(error.code) ? null : error.hint
+    const isInternal = internal.has(error.code)
+    // A provider may quote a key, and a refusal the request.
+    const detail = isInternal ? title : withoutSecrets(error.message)
+    const hint = isInternal || error.hint === null ? null : withoutSecrets(error.hint)
     const wait = error instanceof ModelError ? modelWait(error) : retryAfter
     return problem(status, error.code, title, detail, { hint, ...factsOf(error) }, requestId, {
       ...retryHeader(wait),
