@@ -1,32 +1,17 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { walk } from '../scripts/docs/http-walk.ts'
-import { commandLine, type Home, home } from './cli/skein.ts'
-
-/** A real `skein serve` on a free port. */
-async function serve({ cwd, env }: Home) {
-  const [file, args] = commandLine(['serve', '--port', '0', '--json'])
-  const child = spawn(file, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
-  return {
-    url: (JSON.parse(line) as { url: string }).url,
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM')
-      await once(child, 'close')
-    },
-  }
-}
+import { home } from './cli/skein.ts'
+import { startServed } from './server/served.ts'
 
 it('docs/http.md: every step of the walk with curl works against skein serve', {
   timeout: 120_000,
 }, async () => {
   using here = home()
-  await using service = await serve(here)
+  await using service = await startServed(here)
   const page = readFileSync(join(import.meta.dirname, '../docs/http.md'), 'utf8').split('\n## ', 1)[0]!
   const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block!)
   expect(blocks.slice(1)).toEqual(walk.map(({ typed }) => `${typed}\n`))
