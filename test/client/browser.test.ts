@@ -68,7 +68,7 @@ it.skipIf(browser === undefined)(
     const result = Promise.withResolvers<unknown>()
     const streams = new Set<ServerResponse>()
     // One origin for the page and the service: there is no CORS.
-    const server = createServer(async (incoming, response) => {
+    const server = createServer(async (incoming, response): Promise<unknown> => {
       const { method = 'GET', url = '/' } = incoming
       const send = (type: string, body: string) => response.setHeader('content-type', type).end(body)
       if (url === '/') return send('text/html', `<script type="module">${script}</script>`)
@@ -99,6 +99,7 @@ it.skipIf(browser === undefined)(
       Readable.fromWeb(answer.body as never)
         .on('error', () => response.destroy())
         .pipe(response)
+      return undefined
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
