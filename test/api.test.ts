@@ -8,6 +8,7 @@ import * as maintenance from '../src/core/maintenance.ts'
 import * as tree from '../src/core/tree.ts'
 import * as formats from '../src/formats/index.ts'
 import * as skein from '../src/index.ts'
+import * as mcp from '../src/mcp/index.ts'
 import * as models from '../src/models/index.ts'
 import * as recorder from '../src/recorder/index.ts'
 import * as server from '../src/server/index.ts'
@@ -53,6 +54,10 @@ it('skein exports these names', () => {
 
 it('skein/client exports these names', () => {
   expect(Object.keys(client).sort()).toEqual(['ServiceError', 'createClient'])
+})
+
+it('skein/mcp exports these names', () => {
+  expect(Object.keys(mcp)).toEqual(['createMcpEndpoint'])
 })
 
 it('skein/server exports these names', () => {

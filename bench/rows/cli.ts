@@ -40,13 +40,15 @@ export const cliSuite: Suite = {
       show: [bin, 'show', id, '--db', small],
       search: [bin, 'search', 'function', '--db', small],
       configured: [bin, 'ls', '--db', small, '--all'],
+      mcp: [bin, 'mcp', '--db', small],
       manyLs: [bin, 'ls', '--db', large],
       manyShow: [bin, 'show', someId, '--db', large],
       manySearch: [bin, 'search', 'function', '--db', large],
     } as const
     type Name = keyof typeof programs
     const names = Object.keys(programs) as Name[]
-    const timed = (name: Name) => run(programs[name], name === 'configured' ? configured : cwd)
+    const timed = (name: Name) =>
+      run(programs[name], name === 'configured' ? configured : cwd, name === 'mcp' ? initialize : '')
     for (const name of names) timed(name)
     const took = Object.fromEntries(names.map(name => [name, [] as number[][]])) as Record<Name, number[][]>
     for (let round = 0; round < rounds; round++) {
@@ -70,6 +72,7 @@ export const cliSuite: Suite = {
       line('skein show ÷ an empty program', 'show', 'empty', 2),
       line('skein search ÷ an empty program', 'search', 'empty', 2),
       line('skein ls with a skein.yaml ÷ an empty program', 'configured', 'empty', 2.8),
+      line('skein mcp: the first answer ÷ an empty program', 'mcp', 'empty', 10),
       line(many('ls'), 'manyLs', 'ls', 1.2),
       line(many('show'), 'manyShow', 'show', 1.2),
       line(many('search'), 'manySearch', 'search', 1.2),
@@ -103,12 +106,20 @@ async function besideWriter(store: string, other: string, cwd: string, rounds: n
   }
 }
 
+/** The first request of an MCP client. The command answers it and ends with its input. */
+const initialize = `${JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } },
+})}\n`
+
 /** Microseconds. */
-function run(args: readonly string[], cwd: string): number {
+function run(args: readonly string[], cwd: string, input = ''): number {
   // Certificates that a machine adds cost every Node process tens of milliseconds.
   const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env
   const start = performance.now()
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd, env })
+  const { status, stderr } = spawnSync(process.execPath, args, { cwd, env, input })
   if (status !== 0)
     throw new Error(`${args.join(' ')}: ${stderr}. The command has to be built: npm run build`)
   return (performance.now() - start) * 1_000

@@ -1,13 +1,8 @@
-import type { ConversationLinks } from '../core/conversation.ts'
-import { NotFoundError } from '../core/errors.ts'
-import type { ConversationId } from '../core/ids.ts'
-import type { ConversationReader } from '../core/ports.ts'
 import type { Source } from '../core/source.ts'
-import { addUsage, type Usage } from '../core/turn.ts'
 import { systemRecorderSource } from '../system/source.ts'
 import { createAgent } from './agent.ts'
 import type { AgentOptions } from './options.ts'
-import type { AgentEvent } from './run/events.ts'
+import { runSubagent } from './run-subagent.ts'
 import { ownInput, readInput, textField } from './tools/own-tool.ts'
 import type { AgentTool, ToolOutcome } from './tools/tool.ts'
 
@@ -67,51 +62,21 @@ export function subagent(
     async run(given, { conversationId, messageId, signal, approve, emit }): Promise<ToolOutcome> {
       const { task } = readInput(input, given)
       const runId = source.uuid()
-      const label = `subagent:${name}:${runId}`
-      const parent = conversationId === null ? {} : { parent: { conversationId, messageId } }
-      const links = store && conversationId !== null ? await linksOf(store, conversationId) : {}
-      const place = store ? await store.create({ kind: 'subagent', label, ...parent, ...links }) : null
-      const conversation = place?.conversation.id ?? null
-      const words = { role: 'user', content: task, label } as const
-      const run = agent.send(place?.branch ?? label, words, {
+      const ended = await runSubagent(agent, {
+        name,
+        runId,
+        task,
+        store: store ?? null,
+        parent: conversationId === null ? null : { conversationId, messageId },
         signal,
         ...(approve && !options.approve && { approve }),
+        onEvent: (event, run) => emit({ type: 'subagent', name, conversationId: run, event }),
       })
-      let usage: Usage = {}
-      let failure: unknown = null
-      try {
-        for await (const event of run) {
-          usage = addUsage(usage, usageIn(event))
-          emit({ type: 'subagent', name, conversationId: conversation, event })
-        }
-      } catch (error) {
-        failure = error
-      }
       signal.throwIfAborted()
-      const trace = { subagent: name, run: runId, conversation }
-      if (failure !== null) return { output: `${name} failed: ${failure}`, isError: true, usage, trace }
-      return { output: (await run.result()).text, usage, trace }
+      const { reply, failure, usage } = ended
+      const trace = { subagent: name, run: runId, conversation: ended.conversationId }
+      if (reply === null) return { output: `${name} failed: ${failure?.error}`, isError: true, usage, trace }
+      return { output: reply.text, usage, trace }
     },
   }
-}
-
-/** Where a run belongs: it is listed with the conversation that started it. Not the task, whose newest
- *  conversation would then be the run. The conversation may be in another store. */
-async function linksOf(
-  store: ConversationReader,
-  caller: ConversationId,
-): Promise<Partial<ConversationLinks>> {
-  try {
-    const { directory, project } = await store.getConversation(caller)
-    return { directory, project }
-  } catch (error) {
-    if (error instanceof NotFoundError) return {}
-    throw error
-  }
-}
-
-/** The usage in this event, of the subagent or of its own subagents. */
-function usageIn(event: AgentEvent): Usage {
-  if (event.type === 'subagent') return usageIn(event.event)
-  return event.type === 'answered' ? event.usage : {}
 }

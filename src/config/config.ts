@@ -1,5 +1,6 @@
 import type { ToolResultPolicy } from '../core/conversation.ts'
 import type { ModelOptions } from '../core/model.ts'
+import type { AgentSettings } from './agent-settings.ts'
 import type { ServerSettings } from './server-settings.ts'
 import type { SubagentSettings, ToolSettings } from './tool-settings.ts'
 
@@ -74,8 +75,8 @@ export interface Config {
   readonly projects: Readonly<Record<string, { readonly conversations: boolean }>>
   /** MCP servers by name. */
   readonly mcp: Readonly<Record<string, ProgramSettings | AddressSettings>>
-  /** Agents by name: programs that use ACP. */
-  readonly agents: Readonly<Record<string, ProgramSettings>>
+  /** Agents by name: programs that use ACP, and agents of ours. */
+  readonly agents: Readonly<Record<string, AgentSettings>>
   /** What the command's own agent may use. */
   readonly tools: ToolSettings
   /** The HTTP service. */

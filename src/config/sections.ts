@@ -1,3 +1,4 @@
+import { foreignAgentSection, ownAgentSection, readAgent } from './agent-settings.ts'
 import type { AddressSettings, Config, ProgramSettings } from './config.ts'
 import {
   channelSection,
@@ -14,6 +15,7 @@ import {
   readModelSettings,
   readOptions,
 } from './model-settings.ts'
+import { programSettings, readProgram } from './program-settings.ts'
 import type { Section } from './section.ts'
 import { readServer, serverSection } from './server-settings.ts'
 import {
@@ -40,13 +42,6 @@ const fileSection: SectionDeclaration = {
   about: '',
   settings: fileSettings,
   example: 'model: anthropic/claude-sonnet-5-5',
-}
-
-const programSettings = {
-  command: valueSetting(text, null, 'The program to start, without a shell.'),
-  args: structuredSetting('a list of texts', 'none', 'Its arguments.'),
-  env: structuredSetting('a mapping of names to texts', 'none', 'Environment variables for it.'),
-  cwd: valueSetting(text, 'the working directory', 'The folder that it is started in.'),
 }
 
 const addressSettings = {
@@ -87,22 +82,6 @@ const mcpAddressSection: SectionDeclaration = {
       Authorization: Bearer abc`,
 }
 
-/** The sections of agents. */
-const agentSection: SectionDeclaration = {
-  path: 'agents.<name>',
-  about:
-    'An agent of another program, which uses the Agent Client Protocol. No command reads this section yet: ' +
-    '`skein agent -- <command>` names the program itself.',
-  settings: programSettings,
-  example: `agents:
-  gemini:
-    command: gemini
-    args: [--experimental-acp]
-    env:
-      GEMINI_MODEL: gemini-3.5-flash
-    cwd: /home/ada/work`,
-}
-
 /** All sections of `skein.yaml`, in the order of `docs/config.md`. */
 export const sectionDeclarations: readonly SectionDeclaration[] = [
   fileSection,
@@ -114,7 +93,8 @@ export const sectionDeclarations: readonly SectionDeclaration[] = [
   projectSection,
   mcpProgramSection,
   mcpAddressSection,
-  agentSection,
+  foreignAgentSection,
+  ownAgentSection,
   toolSection,
   subagentSection,
   serverSection,
@@ -154,7 +134,7 @@ export function takeSections(root: Section, draft: Draft): void {
     if (server) draft.mcp = { ...draft.mcp, [name]: server }
   }
   for (const [name, section] of root.sections('agents')) {
-    const agent = readProgram(section)
+    const agent = readAgent(section, name)
     if (agent) draft.agents = { ...draft.agents, [name]: agent }
   }
   draft.tools = readTools(root.section('tools'), draft.tools)
@@ -182,23 +162,12 @@ function takeConversation(section: Section | null, draft: Draft): void {
   }
 }
 
-/** Reads `agents.<name>`, or a program of `mcp.<name>`. */
-function readProgram(section: Section): ProgramSettings | undefined {
-  onlyDeclared(section, agentSection)
-  const command = section.needed('command', programSettings.command.reader)
-  if (command === undefined) return undefined
-  const cwd = section.value('cwd', programSettings.cwd.reader)
-  return {
-    command,
-    args: section.list('args'),
-    env: Object.fromEntries(section.texts('env')),
-    ...(cwd !== undefined && { cwd }),
-  }
-}
-
 /** Reads `mcp.<name>`. */
 function readMcpServer(section: Section): ProgramSettings | AddressSettings | undefined {
-  if (!section.has('url')) return readProgram(section)
+  if (!section.has('url')) {
+    onlyDeclared(section, mcpProgramSection)
+    return readProgram(section)
+  }
   onlyDeclared(section, mcpAddressSection)
   const url = section.needed('url', addressSettings.url.reader)
   return url === undefined ? undefined : { url, headers: Object.fromEntries(section.texts('headers')) }

@@ -40,9 +40,11 @@ describe.each(sectionDeclarations.map(one => [one.path, one] as const))(
 
     it('has the names that its part of a file may have, and no other is accepted', async () => {
       const parts = path === '' ? [] : path.replaceAll('<name>', 'x').split('.')
-      const url = 'url' in one.settings ? 'url: https://example.org' : ''
+      // The setting that says which of two declarations applies.
+      const deciding =
+        'url' in one.settings ? 'url: https://example.org' : 'command' in one.settings ? 'command: x' : ''
       const lines = [...parts.map((part, i) => `${'  '.repeat(i)}${part}:`)]
-      for (const line of ['unknown_name: 1', url]) lines.push(`${'  '.repeat(parts.length)}${line}`)
+      for (const line of ['unknown_name: 1', deciding]) lines.push(`${'  '.repeat(parts.length)}${line}`)
       const problems = await problemsOf(lines.join('\n'))
       const known = path === '' ? 'model, models, ' : Object.keys(one.settings).join(', ')
       expect(problems).toContainEqual(

@@ -103,7 +103,9 @@ test('lets the project override the user, and the environment both, setting by s
       files: { command: 'npx', args: ['-y', 'server-files', '8'], env: { A: 'b', N: '1' } },
       docs: { url: 'https://example.org/mcp', headers: { 'X-Y': 'z' } },
     },
-    agents: { claude: { command: 'claude-agent-acp', args: [], env: {}, cwd: '/tmp' } },
+    agents: {
+      claude: { description: null, command: 'claude-agent-acp', args: [], env: {}, cwd: '/tmp' },
+    },
   })
   const [users, project] = config.files
   expect(users).toBe(join(here.root, '.config/skein/skein.yaml'))

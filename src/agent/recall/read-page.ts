@@ -1,10 +1,12 @@
-import { fence, guardAfterLabel, guardLine } from '../../context/text/guard-lines.ts'
-import { type Block, isKnown, isMedia } from '../../core/block.ts'
+import { isKnown, isMedia } from '../../core/block.ts'
+import type { Branch } from '../../core/branch.ts'
+import type { Conversation } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type Message, type Role, textOf } from '../../core/message.ts'
-import type { Resolved } from '../../core/ports.ts'
-import { titleFrom } from '../../core/title.ts'
+import { collectPages } from '../../core/pages.ts'
+import type { MessageReader, Resolved } from '../../core/ports.ts'
+import { writePageMessage } from './page-text.ts'
 import type { RecallStore } from './recall-digest.ts'
 
 /** The input of `read_conversation`. */
@@ -15,6 +17,49 @@ export interface PageRequest {
   readonly offset: number
 }
 
+/** How much to read, and of what. */
+export interface PageLimits {
+  /** Most characters of the page as a text, about. */
+  readonly maxChars: number
+  /** A conversation that it refuses is not found. Default: all are read. */
+  readonly mayRead?: (place: Resolved) => boolean | Promise<boolean>
+}
+
+/** A part of a conversation. `writePage` writes it as a text. */
+export interface ConversationPage {
+  readonly conversation: Conversation
+  readonly branch: Branch
+  /** The id by which the same path is found again. */
+  readonly id: string
+  /** The number of messages on the path. */
+  readonly total: number
+  /** Oldest first. */
+  readonly messages: readonly PageMessage[]
+  /** The number of the first message of the page before. Null if there is none. */
+  readonly earlier: number | null
+  /** The number of the first message of the next page. Null if there is none. */
+  readonly later: number | null
+  /** The answer of an open turn, as far as it has arrived. Null if the page does not end with one. */
+  readonly unfinished: string | null
+}
+
+/** A message of a page. */
+export interface PageMessage {
+  readonly id: MessageId
+  /** The depth of the message: the oldest has the number 0. */
+  readonly number: number
+  readonly role: Role
+  readonly createdAt: Date
+  /** The text, or a part of it. */
+  readonly text: string
+  /** Tools, attachments and errors, as in ` [used tools: read_file]`. '' without any. */
+  readonly remarks: string
+  /** Where the rest of the text begins. Null if this is all of it. */
+  readonly continuesAt: number | null
+  /** The length of the rest. Null if it is unknown, because only a preview was read. */
+  readonly remaining: number | null
+}
+
 /** How many messages before the requested one a page begins: its question is often just before it. */
 const before = 2
 const mostText = 2_000
@@ -22,48 +67,59 @@ const mostResult = 500
 /** Messages per read on the way back to a page. */
 const stride = 500
 
-/** A part of a conversation as text, with roles, numbers and times, of about `maxChars` characters at most.
- *  It is in a fence that stored text cannot close, and ends with a hint how to read more. Reading near the
- *  end is cheap for any length of the conversation. A conversation outside of `directories` is not found.
- *  Throws NotFoundError, AmbiguousIdError or InvalidError. */
+/** Reads a part of a conversation: its newest messages, those around a message, or those from a number on.
+ *  Reading near the end is cheap for any length of the conversation. Throws NotFoundError, AmbiguousIdError
+ *  or InvalidError. */
 export async function readPage(
   store: RecallStore,
   asked: PageRequest,
-  maxChars: number,
-  directories: readonly string[] | null = null,
-): Promise<string> {
+  { maxChars, mayRead = () => true }: PageLimits,
+): Promise<ConversationPage> {
   const place = await store.resolve(asked.id)
-  const { directory } = place.conversation
-  const isOutside = directories !== null && (directory === null || !directories.includes(directory))
-  if (isOutside) throw new NotFoundError('id', asked.id)
+  if (!(await mayRead(place))) throw new NotFoundError('id', asked.id)
+  const { conversation, branch } = place
   const end = await endOf(store, place)
-  const heading = headingOf(place)
-  if (end === null) return `${heading}\nIt has no messages.`
+  const unfinished = await unfinishedAt(store, place)
+  const empty = { conversation, branch, messages: [], earlier: null, later: null }
+  if (end === null) return { ...empty, id: conversation.id, total: 0, unfinished }
   const total = end.last.depth + 1
   const first = asked.from ?? end.around ?? Math.max(0, total - asked.limit)
-  if (first >= total) return `${heading}\nIt has ${total} messages: the last is #${total - 1}.`
+  if (first >= total) return { ...empty, id: end.name, total, unfinished }
   const messages = await readRange(store, end.last, first, Math.min(total, first + asked.limit))
   const alone = asked.limit === 1
   const shown = alone ? await store.getMessages(messages.map(({ id }) => id)) : messages
   const most = Math.max(200, maxChars - 400)
-  const written = shown.map((message, i) =>
-    writeMessage(message, { offset: i === 0 ? asked.offset : 0, most: alone ? most : null, id: end.name }),
+  const parts = shown.map((message, i) =>
+    partOf(message, { offset: i === 0 ? asked.offset : 0, most: alone ? most : null }),
   )
   // Without a position, the newest messages matter most.
   const newestFirst = asked.from === undefined && end.around === null
-  const [skipped, count] = fitting(written, most, newestFirst)
-  const lines = written.slice(skipped, skipped + count).join('\n\n')
+  const texts = parts.map(part => writePageMessage(part, end.name))
+  const [skipped, count] = fitting(texts, most, newestFirst)
   const [from, to] = [first + skipped, first + skipped + count]
-  const range = count === 1 ? `message #${from}` : `messages #${from} to #${to - 1}`
-  const hints = [
-    ...(from > 0 ? [`Earlier: from ${Math.max(0, from - asked.limit)}.`] : []),
-    ...(to < total ? [`Later: from ${to}.`] : []),
-  ]
-  const more =
-    hints.length === 0
-      ? []
-      : [`To read on, read_conversation with id ${quoted(end.name)}. ${hints.join(' ')}`]
-  return [`${heading} Here: ${range} of ${total}.`, `<${fence}>`, lines, `</${fence}>`, ...more].join('\n')
+  return {
+    ...empty,
+    id: end.name,
+    total,
+    messages: parts.slice(skipped, skipped + count),
+    earlier: from > 0 ? Math.max(0, from - asked.limit) : null,
+    later: to < total ? to : null,
+    unfinished: to < total ? null : unfinished,
+  }
+}
+
+/** The draft of the turn that is open on the branch. Its process may have died. */
+async function unfinishedAt(
+  store: Pick<MessageReader, 'listTurns' | 'readDraft'>,
+  { conversation, branch, message }: Resolved,
+): Promise<string | null> {
+  if (message !== null) return null
+  const { items } = await store.listTurns(conversation.id, { status: 'open' })
+  const open = items.find(turn => turn.branch === branch.name)
+  if (open === undefined) return null
+  const draft = await collectPages(page => store.readDraft(conversation.id, open.key, page))
+  const text = draft.flatMap(piece => (piece.type === 'text' ? [piece.text] : [])).join('')
+  return text.slice(-mostText)
 }
 
 interface End {
@@ -141,46 +197,29 @@ function fitting(texts: readonly string[], most: number, newestFirst: boolean): 
   return [newestFirst ? texts.length - count : 0, count]
 }
 
-function headingOf({ conversation, branch }: Resolved): string {
-  const title = titleFrom(conversation.title ?? '')
-  const named = title === null ? '' : ` ${quoted(title)}`
-  const kind = conversation.kind === 'main' ? '' : ' of a subagent'
-  const where = branch.name === 'main' ? '' : `, branch ${quoted(branch.name)}`
-  return `Conversation ${conversation.id}${kind}${named}${where}, begun ${conversation.createdAt.toISOString()}.`
-}
-
-/** Names and titles are stored text, too. */
-function quoted(text: string): string {
-  return guardAfterLabel(JSON.stringify(text))
-}
-
-interface Writing {
+interface PartOptions {
   readonly offset: number
   /** Most characters of the text; null for the default of its role. */
   readonly most: number | null
-  readonly id: string
 }
 
-/** The label is on a line of its own. The guard recognizes it, so that stored text cannot imitate it. */
-function writeMessage(message: Message, { offset, most, id }: Writing): string {
-  const { role, depth, createdAt, erased } = message
+function partOf(message: Message, { offset, most }: PartOptions): PageMessage {
+  const { id, role, depth, createdAt, erased } = message
   const text = erased ? '[erased]' : wordsOf(message)
   const granted = most ?? (role === 'tool_result' ? mostResult : mostText)
   const part = whole(text.slice(offset, offset + granted))
   const rest = text.length - offset - part.length
-  const unread = message.blobs.some(ref => !ref.whole)
-  const onward = `read_conversation with id ${quoted(id)}, from ${depth}, limit 1 and offset ${offset + part.length} reads on`
-  const cut =
-    rest > 0 || unread ? [`[${unread ? 'more follows' : `${rest} more characters`}: ${onward}]`] : []
-  const label = `${labels[role]}: (#${depth}, ${createdAt.toISOString()})${remarksOf(message.content)}`
-  return [label, ...(part === '' ? [] : [guardLine(part)]), ...cut].join('\n')
-}
-
-const labels: Record<Role, string> = {
-  user: 'User',
-  assistant: 'Assistant',
-  system: 'System',
-  tool_result: 'Tool',
+  const isPreview = message.blobs.some(ref => !ref.whole)
+  return {
+    id,
+    number: depth,
+    role,
+    createdAt,
+    text: part,
+    remarks: remarksOf(message),
+    continuesAt: rest > 0 || isPreview ? offset + part.length : null,
+    remaining: isPreview ? null : Math.max(0, rest),
+  }
 }
 
 function wordsOf(message: Message): string {
@@ -194,8 +233,8 @@ function wordsOf(message: Message): string {
   return outputs.join('\n\n')
 }
 
-function remarksOf(blocks: readonly Block[]): string {
-  const known = blocks.filter(isKnown)
+function remarksOf({ content, metadata }: Message): string {
+  const known = content.filter(isKnown)
   const names = known.flatMap(block => (block.type === 'tool_call' ? [nameable(block.name)] : []))
   const attached = known.filter(isMedia).map(block => nameable(block.name ?? block.mime))
   const results = known.flatMap(block => (block.type === 'tool_result' ? [block] : []))
@@ -205,6 +244,7 @@ function remarksOf(blocks: readonly Block[]): string {
     ...(attached.length > 0 ? [` [attached: ${attached.join(', ')}]`] : []),
     ...results.flatMap(({ name }) => (name === undefined ? [] : [` [result of ${nameable(name)}]`])),
     ...(failed ? [' [failed]'] : []),
+    ...(metadata?.interrupted === true ? [' [interrupted: the answer is not complete]'] : []),
   ].join('')
 }
 

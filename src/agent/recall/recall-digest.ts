@@ -2,13 +2,14 @@ import { fence, guardAfterLabel } from '../../context/text/guard-lines.ts'
 import type { ConversationKind } from '../../core/conversation.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Searcher, SearchHit } from '../../core/listing.ts'
-import { type Message, type Role, textOf } from '../../core/message.ts'
+import { type Message, textOf } from '../../core/message.ts'
 import type { ConversationReader, MessageReader } from '../../core/ports.ts'
 import { findTerm } from '../../core/search/match.ts'
 import { cutSnippet } from '../../core/search/snippet.ts'
 import type { Term } from '../../core/search/term.ts'
 import { tokenize } from '../../core/search/tokenize.ts'
 import { titleFrom } from '../../core/title.ts'
+import { roleLabels } from './page-text.ts'
 import { type SalientTerm, salientTerms } from './salient-terms.ts'
 
 /** Which conversations to search. */
@@ -83,14 +84,7 @@ function snippetLine(message: Message, terms: readonly Term[]): string {
     { all: terms, none: [], roles: [], conversation: null, since: null, before: null },
     snippetLength,
   )
-  return `${labels[message.role]}: ${guardAfterLabel(text)}`
-}
-
-const labels: Record<Role, string> = {
-  user: 'User',
-  assistant: 'Assistant',
-  system: 'System',
-  tool_result: 'Tool',
+  return `${roleLabels[message.role]}: ${guardAfterLabel(text)}`
 }
 
 /** An earlier conversation that is relevant to a message. */

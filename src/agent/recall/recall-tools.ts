@@ -1,6 +1,6 @@
 import type { ConversationKind } from '../../core/conversation.ts'
-import { InvalidError } from '../../core/errors.ts'
 import type { SearchHit } from '../../core/listing.ts'
+import type { Resolved } from '../../core/ports.ts'
 import {
   choiceField,
   optionalText,
@@ -10,8 +10,10 @@ import {
   wholeField,
 } from '../tools/own-tool.ts'
 import type { AgentTool, Tools } from '../tools/tool.ts'
+import { writePage } from './page-text.ts'
 import { readPage } from './read-page.ts'
 import type { RecallStore } from './recall-digest.ts'
+import { querySyntax, searchHits } from './search-hits.ts'
 
 /** What `recallTools` may search, and how much it returns. */
 export interface RecallToolsOptions {
@@ -50,12 +52,9 @@ export function recallTools(store: RecallStore, options: RecallToolsOptions = {}
   }
 }
 
-const syntax =
-  'words (all must occur in one message), "a phrase", pre*, -without, role:user, in:<conversation id>, since:2026-08-14, before:7d'
-
 function searchTool(store: RecallStore, { directory, kind = 'main' }: RecallToolsOptions): AgentTool {
   return ownTool({
-    description: `Searches everything that was said in earlier conversations, newest words included. A query has ${syntax}. Use few, rare words; read more of what is found with read_conversation.`,
+    description: `Searches everything that was said in earlier conversations, newest words included. A query has ${querySyntax}. Use few, rare words; read more of what is found with read_conversation.`,
     input: {
       query: textField({ min: 1 }),
       limit: wholeField(10, { min: 1, max: 20 }),
@@ -66,9 +65,7 @@ function searchTool(store: RecallStore, { directory, kind = 'main' }: RecallTool
     readOnly: true,
     async run({ query, limit, order, after }, { conversationId, signal }) {
       const narrow = { kind, order, limit, signal, ...(directory === undefined ? {} : { directory }) }
-      const page = await store
-        .search(query, after === undefined ? narrow : { ...narrow, after })
-        .catch(explainQuery)
+      const page = await searchHits(store, query, after === undefined ? narrow : { ...narrow, after })
       const hits = page.items.map(hit => ({
         ...shownHit(hit),
         ...(hit.conversation.id === conversationId ? { here: true } : {}),
@@ -85,11 +82,6 @@ function searchTool(store: RecallStore, { directory, kind = 'main' }: RecallTool
   })
 }
 
-function explainQuery(error: unknown): never {
-  if (!(error instanceof InvalidError) || error.field !== 'query') throw error
-  throw new InvalidError('query', `${error.message.replace(/^query: /, '')}. It may have ${syntax}`)
-}
-
 function shownHit({ conversation, message, snippet }: SearchHit) {
   return {
     conversation: conversation.id,
@@ -103,6 +95,8 @@ function shownHit({ conversation, message, snippet }: SearchHit) {
 
 function readTool(store: RecallStore, { directory, maxChars = 6_000 }: RecallToolsOptions): AgentTool {
   const directories = directory === undefined ? null : [directory].flat()
+  const isInside = ({ conversation }: Resolved) =>
+    directories === null || (conversation.directory !== null && directories.includes(conversation.directory))
   return ownTool({
     description:
       'Reads a conversation: its newest messages, those around a message, or those from a place on. Long texts are cut; how to read on is said.',
@@ -117,6 +111,6 @@ function readTool(store: RecallStore, { directory, maxChars = 6_000 }: RecallToo
     },
     repeatable: true,
     readOnly: true,
-    run: page => readPage(store, page, maxChars, directories),
+    run: async page => writePage(await readPage(store, page, { maxChars, mayRead: isInside })),
   })
 }

@@ -3,6 +3,7 @@ import { acpCommands } from './acp.ts'
 import { askCommands, prompt } from './ask.ts'
 import { dispatchCommands } from './dispatch.ts'
 import { manageCommands } from './manage.ts'
+import { mcpCommands } from './mcp.ts'
 import { readCommands } from './read.ts'
 import { repairCommands } from './repair.ts'
 import { serveCommands } from './serve.ts'
@@ -15,6 +16,7 @@ export { prompt }
 export const commands: readonly Command[] = [
   ...askCommands,
   ...acpCommands,
+  ...mcpCommands,
   ...readCommands,
   exportDeclaration,
   ...manageCommands,

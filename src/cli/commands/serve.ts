@@ -10,6 +10,7 @@ export const serveCommands: readonly Command[] = [
       listen: { value: '<address>', help: 'interface and port; default 127.0.0.1:4717' },
       port: { short: 'p', value: '<n>', help: 'port; 0 chooses a free one' },
       model: { short: 'm', value: '<name>', help: 'model for conversations that keep none' },
+      agent: { value: '<name>', help: 'the agent of skein.yaml that the tool ask of /mcp gives tasks to' },
       'log-level': { value: '<level>', help: 'debug, info, warn, error or silent; default warn' },
     },
     examples: [

@@ -59,7 +59,7 @@ async function openServers(config: Config, context: CommandContext): Promise<typ
   const { openMcpTools } = await import('../../agent/mcp/open-mcp-tools.ts')
   return openMcpTools(servers, {
     signal: context.signal,
-    onProblem: ({ error }) => say(error.message, context),
+    onProblem: ({ error }) => sayNote(error.message, context),
   })
 }
 
@@ -69,10 +69,10 @@ function serversOf(config: Config, context: CommandContext): Readonly<Record<str
   const own = configFolder(context.env)
   const servers: Record<string, McpServer> = {}
   for (const [name, server] of Object.entries(config.mcp)) {
-    const foreign = filesOf(`mcp.${name}`, config).find(file => dirname(file) !== own)
-    if (foreign === undefined) servers[name] = 'url' in server ? server : program(server)
+    const foreign = foreignFileOf(`mcp.${name}`, config, context)
+    if (foreign === null) servers[name] = 'url' in server ? server : program(server)
     else
-      say(
+      sayNote(
         `${foreign} names the MCP server ${name}, which is started only from your own ${own}/skein.yaml`,
         context,
       )
@@ -89,14 +89,21 @@ function program({
   return { command, args, env, ...(cwd === null ? {} : { cwd }) }
 }
 
-/** The files that define a part of the configuration. */
-function filesOf(path: string, { sources }: Config): readonly string[] {
-  return Object.entries(sources).flatMap(([key, source]) =>
+/** A file that defines a part of the configuration and is not the user's own; null if there is none. */
+export function foreignFileOf(
+  path: string,
+  { sources }: Pick<Config, 'sources'>,
+  { env }: Pick<CommandContext, 'env'>,
+): string | null {
+  const own = configFolder(env)
+  const files = Object.entries(sources).flatMap(([key, source]) =>
     (key === path || key.startsWith(`${path}.`)) && source.kind === 'file' ? [source.file] : [],
   )
+  return files.find(file => dirname(file) !== own) ?? null
 }
 
-function say(note: string, { err, quiet, json }: CommandContext): void {
+/** Prints a note about a tool, unless the output is for programs. */
+export function sayNote(note: string, { err, quiet, json }: CommandContext): void {
   if (!quiet && !json) err.line(noteLine(note, err))
 }
 
@@ -123,7 +130,7 @@ async function ownTools(
         ...(system === null ? {} : { system }),
       })
     } catch (error) {
-      say(`the subagent ${name} is left out: ${errorText(error)}`, context)
+      sayNote(`the subagent ${name} is left out: ${errorText(error)}`, context)
     }
   }
   return { ...shared, ...subagents }

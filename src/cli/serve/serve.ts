@@ -15,6 +15,7 @@ import { printJson } from '../output/print.ts'
 import { tildify } from '../output/tildify.ts'
 import { shownLocation } from '../store/store-location.ts'
 import { createServedAgents } from './served-agents.ts'
+import { createServedMcp } from './served-mcp.ts'
 import { defaultTenant, openServedStores } from './served-stores.ts'
 import { ensureTokenFile } from './token-file.ts'
 
@@ -27,6 +28,7 @@ export const serveCommand: CommandHandler = async (args, context) => {
   const store = await context.store()
   const stores = await openServedStores(context, config)
   const agents = createServedAgents(args, context, config, stores.storeOf)
+  const mcp = createServedMcp(args, context, config, stores)
   const file = await ensureTokenFile(context.env, store, context.now())
   const [{ createService }, { listen }, { default: pino }] = await Promise.all([
     import('../../server/service.ts'),
@@ -38,6 +40,7 @@ export const serveCommand: CommandHandler = async (args, context) => {
     storeOf: stores.storeOf,
     tokens: store,
     agentOf: agents.agentOf,
+    mcp: mcp.fetch,
     ...(publicUrl !== null && { publicUrl }),
     hosts,
     log: level === 'silent' ? null : pino({ level }, pino.destination({ fd: 2, sync: true })),
@@ -50,6 +53,8 @@ export const serveCommand: CommandHandler = async (args, context) => {
   const listening = await listenOn(listen, service, address)
   await announce(args, context, config, listening, file, await store.countConversations())
   await stop
+  // Calls of MCP end first: a connection stays open as long as its call.
+  await mcp.close()
   await listening.close()
   await agents.close()
   await stores.close()

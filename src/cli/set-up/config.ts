@@ -218,7 +218,8 @@ function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>
   for (const [name, server] of Object.entries(mcp)) {
     settings.push([`mcp.${name}`, 'url' in server ? withoutSecrets(server.url) : server.command])
   }
-  for (const [name, { command }] of Object.entries(agents)) settings.push([`agents.${name}`, command])
+  for (const [name, agent] of Object.entries(agents))
+    settings.push([`agents.${name}`, 'command' in agent ? agent.command : agent.model])
   settings.push(['tools.recall', tools.recall ? 'on' : 'off'])
   if (tools.allow.length > 0) settings.push(['tools.allow', tools.allow.join(', ')])
   settings.push(...serverRows(server))

@@ -7,7 +7,7 @@ import { HttpError } from './http-error.ts'
 import { problemOf } from './problem.ts'
 import { type BodyLimits, readJson } from './read-json.ts'
 import { parseWith, queryOf, type Route, type RouteInput } from './route.ts'
-import type { ServiceStore } from './service-options.ts'
+import type { ServiceOptions, ServiceStore } from './service-options.ts'
 
 /** What is known of a request besides itself. */
 export interface RequestInfo {
@@ -51,10 +51,18 @@ export interface AppOptions {
   metrics(): Promise<{ readonly text: string; readonly mediaType: string }>
   /** Throws if requests cannot be answered. */
   ready(): Promise<void>
+  /** Answers requests to `/mcp`. Null: there is nothing at that address. */
+  readonly mcp: NonNullable<ServiceOptions['mcp']> | null
 }
 
 /** The addresses besides the routes. */
-const unlisted: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics', '/api/v1/openapi.json'])
+const unlisted: ReadonlySet<string> = new Set([
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/mcp',
+  '/api/v1/openapi.json',
+])
 
 type AppEnv = { Bindings: RequestInfo }
 
@@ -82,6 +90,12 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
     document ??= JSON.stringify(options.openApi())
     return new Response(document, { headers: { 'content-type': 'application/json; charset=utf-8' } })
   })
+  const { mcp } = options
+  if (mcp !== null)
+    app.all('/mcp', async c => {
+      const { token } = await admit(c, options, 'read')
+      return mcp(c.req.raw, token)
+    })
   addMethodNotAllowed(app, options.routes)
   app.notFound(c => respond(c, new HttpError(404, 'no_route', 'there is nothing at this address')))
   app.onError((error, c) => respond(c, error))

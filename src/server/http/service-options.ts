@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Agent } from '../../agent/agent.ts'
-import type { TokenKeeper } from '../../core/access-token.ts'
+import type { AccessToken, TokenKeeper } from '../../core/access-token.ts'
 import type { ConditionalWriter } from '../../core/conditional-writer.ts'
 import type { Follower } from '../../core/follow.ts'
 import type { Searcher } from '../../core/listing.ts'
@@ -75,6 +75,9 @@ export interface ServiceOptions {
    *  borrows it. There is no person to ask: give it only tools that may run unattended. Default: the service
    *  asks no models. */
   readonly agentOf?: (tenant: string, model?: string) => Promise<Pick<Agent, 'send'>>
+  /** Answers requests to `/mcp`, after host, origin and token have been checked. The token has at least the
+   *  scope `read`. Default: there is nothing at that address. */
+  readonly mcp?: (request: Request, token: Pick<AccessToken, 'tenant' | 'scopes'>) => Promise<Response>
   /** The address under which clients know the service: `https://skein.example.org`. Default: loopback
    *  names. */
   readonly publicUrl?: string
