@@ -5,7 +5,8 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { openStore } from '../../src/stores/open.ts'
-import { middleOf, pairedRatio } from '../measure.ts'
+import { startPostgres } from '../../test/support/postgres.ts'
+import { median, middleOf, pairedRatio, timeEach } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
 import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
 
@@ -144,9 +145,56 @@ async function memory({ file }: { file: string }): Promise<number> {
   return most - before
 }
 
+/** Microseconds to read the facts of a page of conversations, as a list of the API shows them. */
+interface Facts {
+  readonly few: number
+  readonly many: number
+}
+
+const fewFacts = 5
+const manyFacts = 50
+
+async function* facts({ target }: { target: string }): AsyncGenerator<Facts> {
+  await using store = await openStore(target, { indexing: 'manual' })
+  for (let n = 0; n < manyFacts; n++) {
+    const { branch } = await store.create({ title: `Conversation ${n}` })
+    const words = [{ role: 'user', content: `question ${n}` }] as const
+    await store.append(branch, null, words, { turn: { key: 't', step: 0 } })
+  }
+  const { items } = await store.listConversations({ limit: manyFacts })
+  const read = async (count: number) => {
+    const times = await timeEach(40, () => store.readOverviews(items.slice(0, count)))
+    return median(times)
+  }
+  for (let group = 0; group < groups; group++)
+    yield { few: await read(fewFacts), many: await read(manyFacts) }
+}
+
+async function factsLine(engine: string, target: string): Promise<Line> {
+  const { all } = await rounds<'all', Facts>(1, ['all'], { suite: 'http', task: 'facts' }, () => ({ target }))
+  const [few, many] = [seriesOf(all, 'few'), seriesOf(all, 'many')]
+  return {
+    work: `facts of ${manyFacts} conversations ÷ of ${fewFacts}, ${engine}`,
+    floor: time(middleOf(few)),
+    ours: time(middleOf(many)),
+    ratio: pairedRatio(many, few),
+    goal: 3,
+  }
+}
+
+async function factsLines(place: string): Promise<readonly Line[]> {
+  const onFile = await factsLine('SQLite', join(place, 'http-facts.db'))
+  const server = await startPostgres({ fsync: 'on' })
+  try {
+    return [onFile, await factsLine('PostgreSQL', await server.createDatabase())]
+  } finally {
+    await server.stop()
+  }
+}
+
 export const httpSuite: Suite = {
   name: 'http',
-  tasks: { serve, memory },
+  tasks: { serve, memory, facts },
   async run({ scale, place }) {
     const { floor, ours } = await rounds<(typeof names)[number], Requests>(
       Math.min(scale.rounds, 3),
@@ -167,6 +215,7 @@ export const httpSuite: Suite = {
       line('HTTP: 30 messages of a path', 'messages'),
       line('HTTP: append a message', 'append'),
       line('HTTP: list 20 conversations', 'list'),
+      ...(await factsLines(place)),
       ...(process.platform === 'linux' ? [await memoryLine(place)] : []),
     ]
   },
