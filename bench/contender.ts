@@ -13,6 +13,9 @@ export interface Contender {
   append(id: string, head: string | null, turn: WorkTurn): string | Promise<string>
   /** Reads the whole conversation as values and returns the number of messages. */
   load(id: string, head: string): number | Promise<number>
+  /** The same with only the fields that a user reads: id, parent, role, time and content. Ours has one
+   *  form. */
+  loadFew?(id: string, head: string): number | Promise<number>
   /** Reads the newest 40 messages as values and returns their number. */
   tail(id: string, head: string): number | Promise<number>
   /** Reads the newest 20 conversations and returns their number. */

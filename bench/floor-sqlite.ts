@@ -34,6 +34,9 @@ const sql = {
   load: `
     SELECT m.id, m.seq, m.parent, m.role, m.at, m.tokens, m.turn, m.blocks
     FROM conversations c JOIN messages m ON m.conversation = c.c WHERE c.id = ? ORDER BY m.seq`,
+  loadFew: `
+    SELECT m.id, m.parent, m.role, m.at, m.blocks
+    FROM conversations c JOIN messages m ON m.conversation = c.c WHERE c.id = ? ORDER BY m.seq`,
   tail: `
     SELECT m.id, m.seq, m.parent, m.role, m.at, m.tokens, m.turn, m.blocks
     FROM conversations c JOIN messages m ON m.conversation = c.c WHERE c.id = ? ORDER BY m.seq DESC LIMIT 40`,
@@ -81,6 +84,14 @@ export function openFloor(file: string, durability: Durability, ids: 'time' | 'h
     head: async id => (prepared.head.get(id) as Head).head,
     append: (id, head, turn) => (db.inTransaction ? store(id, head, turn) : insert(id, head, turn)),
     load: id => (prepared.load.all(id) as Row[]).map(messageOf).length,
+    loadFew: id =>
+      (prepared.loadFew.all(id) as Row[]).map(row => ({
+        id: row.id,
+        parentId: row.parent,
+        role: row.role,
+        createdAt: new Date(row.at),
+        content: JSON.parse(row.blocks) as unknown,
+      })).length,
     tail: id => (prepared.tail.all(id) as Row[]).map(messageOf).reverse().length,
     list: () =>
       (prepared.list.all() as { created_at: number; updated_at: number }[]).map(row => ({

@@ -9,7 +9,7 @@ import { type Line, rowSeconds, type Suite, scales, stops } from './suite.ts'
 import { suites } from './suites.ts'
 import { table, verdictOf } from './table.ts'
 
-const usage = `npm run bench -- [--quick] [--no-peers] [--rounds n] [--save] [suite …]
+const usage = `npm run bench -- [--quick] [--no-peers] [--rounds n] [--files folder] [--save] [suite …]
 suites: ${suites.map(({ name, when }) => (when === 'byName' ? `${name}*` : name)).join(', ')}
         * only where it is named`
 
@@ -18,6 +18,8 @@ const { values, positionals } = parseArgs({
     quick: { type: 'boolean' },
     'no-peers': { type: 'boolean' },
     rounds: { type: 'string' },
+    // Keeps the file of `block` there, and uses it again: filling it takes minutes.
+    files: { type: 'string' },
     // Into the README.
     save: { type: 'boolean' },
     help: { type: 'boolean' },
@@ -41,7 +43,11 @@ function isWanted({ name, when }: Suite): boolean {
   return when !== 'byName' && !(when === 'full' && values.quick)
 }
 
-const bench = { scale: { ...scale, ...(values.rounds && { rounds: Number(values.rounds) }) }, place }
+const bench = {
+  scale: { ...scale, ...(values.rounds && { rounds: Number(values.rounds) }) },
+  place,
+  files: values.files ?? place,
+}
 const started = performance.now()
 const seconds = (since: number) => ((performance.now() - since) / 1_000).toFixed(0)
 const loads = [loadavg()[0]!]

@@ -22,6 +22,8 @@ export interface Bench {
   readonly scale: Scale
   /** A directory for its files, on a real disk. */
   readonly place: string
+  /** A directory for files that take long to fill, which may be there from an earlier run. */
+  readonly files: string
 }
 
 /** One line of the table. */

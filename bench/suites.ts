@@ -5,6 +5,7 @@ import { blockSuite } from './rows/block.ts'
 import { bytesSuite } from './rows/bytes.ts'
 import { callersSuite } from './rows/callers.ts'
 import { cliSuite } from './rows/cli.ts'
+import { coldSuite } from './rows/cold.ts'
 import { contextSuite } from './rows/context.ts'
 import { copySuite } from './rows/copy.ts'
 import { dispatchSuite } from './rows/dispatch.ts'
@@ -22,6 +23,7 @@ import { postgresSuite } from './rows/postgres.ts'
 import { recorderSuite } from './rows/recorder.ts'
 import { searchSuite } from './rows/search.ts'
 import { startSuite } from './rows/start.ts'
+import { stopSuite } from './rows/stop.ts'
 import { tailSuite } from './rows/tail.ts'
 import { writersSuite } from './rows/writers.ts'
 import type { Suite } from './suite.ts'
@@ -30,6 +32,7 @@ import type { Suite } from './suite.ts'
 export const suites: readonly Suite[] = [
   appendSuite,
   parallelSuite,
+  coldSuite,
   loadSuite,
   tailSuite,
   listSuite,
@@ -52,6 +55,7 @@ export const suites: readonly Suite[] = [
   agentSuite,
   cliSuite,
   startSuite,
+  stopSuite,
   acpSuite,
   blockSuite,
 ]

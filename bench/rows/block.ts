@@ -1,3 +1,4 @@
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import type { BranchRef } from '../../src/core/branch.ts'
@@ -75,8 +76,22 @@ async function blocks({ file }: FillArgs): Promise<Blocks> {
   const main = { conversationId: workId(0) as ConversationId, name: 'main' }
   const head = (await store.getBranch(main)).head!
   const found: Blocks = {}
-  const calls = { ...reads(store, main, head), ...writes(store, main), ...parallelAppends(store) }
+  const calls = {
+    ...reads(store, main, head),
+    ...searches(store),
+    ...writes(store, main),
+    ...turnsAndTasks(store),
+    ...parallelAppends(store),
+  }
   for (const [name, call] of Object.entries(calls)) found[name] = await blockOf(call)
+  await store.close()
+  return found
+}
+
+async function upkeepBlocks({ file }: FillArgs): Promise<Blocks> {
+  const store = await openSqliteStore(file)
+  const main = { conversationId: workId(0) as ConversationId, name: 'main' }
+  const found: Blocks = {}
   for (const [name, call] of Object.entries(upkeep(store, main)))
     found[name] = (await longestBlock(call)).block
   await store.close()
@@ -111,11 +126,28 @@ function reads(store: Store, main: BranchRef, head: MessageId): Calls {
     'listMessages of a rare role': () => store.listMessages({ conversationId: id, roles: ['system'] }),
     'listMessages of a role': () =>
       store.listMessages({ conversationId: id, roles: ['assistant'], limit: 1_000 }),
+    findByTask: () => store.findByTask('none'),
+    findByAgentLink: () => store.findByAgentLink('agent', 'none'),
+    listAgentLinks: () => store.listAgentLinks(main),
+    readDraft: () => store.readDraft(id, 'turn-0'),
+    readOverviews: async () => store.readOverviews((await store.listConversations({ limit: 200 })).items),
+    versionsOf: () => store.versionsOf([id]),
+    measure: () => store.measure(new Date(0)),
+    schemaVersion: () => store.schemaVersion(),
+  }
+}
+
+function searches(store: Store): Calls {
+  const words = 'error function value string number list index store message'
+  return {
     'search, common': () => store.search('error'),
     'search, ranked': () => store.search('error function', { order: 'ranked' }),
     'search, phrase': () => store.search('"error function"'),
-    measure: () => store.measure(new Date(0)),
-    schemaVersion: () => store.schemaVersion(),
+    'search, common prefix': () => store.search('re*'),
+    'search, phrase with a common prefix': () => store.search('"error re*"'),
+    'search in another directory': () => store.search('error', { directory: '/none' }),
+    'search by prefix in another directory': () => store.search('re*', { directory: '/none' }),
+    'search, nine common words without a match': () => store.search(words),
   }
 }
 
@@ -151,6 +183,74 @@ function writes(store: Store, main: BranchRef): Calls {
   }
 }
 
+/** Writes to a new conversation each time. */
+function turnsAndTasks(store: Store): Calls {
+  const holder = { host: 'bench', boot: 'bench', pid: 1, startedAt: 1 }
+  const claim = { holder, worker: 'bench' }
+  let made = 0
+  const opened = async () => {
+    const { branch } = await store.create()
+    const turn = { key: `open-${made++}`, step: 0, status: 'open', holder } as const
+    const { head } = await store.append(branch, null, messagesOf(made), { turn })
+    return { branch, head, id: branch.conversationId, key: turn.key }
+  }
+  const said = async () => {
+    const { branch } = await store.create()
+    const { head, ids } = await store.append(branch, null, messagesOf(made++))
+    return { branch, head, id: branch.conversationId, range: { first: ids[0], last: head } }
+  }
+  return {
+    'putDraft, renewTurn, endTurn': async () => {
+      const { id, key } = await opened()
+      await store.putDraft(id, key, holder, [{ n: 0, type: 'text', text: 'piece' }])
+      await store.renewTurn(id, key, holder)
+      await store.endTurn(id, key, { status: 'complete', heldBy: holder })
+    },
+    reopenTurn: async () => {
+      const { branch, id, key } = await opened()
+      await store.endTurn(id, key, { status: 'interrupted', heldBy: holder })
+      await store.reopenTurn(branch, holder)
+    },
+    'claimSummary, putSummary': async () => {
+      const { id, range } = await said()
+      await store.claimSummary(id, range, holder)
+      await store.putSummary(id, { ...range, tokens: 10, text: 'short', holder })
+    },
+    'save, setLabel': async () => {
+      const { id, head } = await said()
+      const [saved] = await store.save(id, [{ message: { role: 'user', content: 'more' }, parent: head }])
+      await store.setLabel(saved, 'kept')
+    },
+    'renameBranch, activateBranch, moveBranch, deleteBranch': async () => {
+      const { id, head } = await said()
+      const { name } = await store.createBranch(id, head, { name: 'other' })
+      const other = { conversationId: id, name }
+      await store.activateBranch(other)
+      await store.moveBranch(other, head, null)
+      await store.activateBranch({ conversationId: id, name: 'main' })
+      await store.renameBranch(other, 'again')
+      await store.deleteBranch({ conversationId: id, name: 'again' })
+    },
+    'setKey, moveKey, setAgentLink, removeAgentLink, reset': async () => {
+      const { branch, id, head } = await said()
+      await store.setKey(branch, `moved-${made}`)
+      await store.createBranch(id, head, { name: 'other' })
+      await store.moveKey(branch, 'other')
+      await store.setAgentLink(branch, { agent: 'a', directory: '/d', foreignId: `f-${made}`, seen: head })
+      await store.removeAgentLink(branch, 'a', '/d')
+      await store.reset(branch)
+    },
+    'submitTask, claimDispatch, finishDispatch': async () => {
+      const { id } = await store.submitTask({ description: 'work' })
+      const claimed = await store.claimDispatch(claim)
+      await store.finishDispatch(claimed!.claim, { status: 'done', result: { ok: true } })
+      await store.getTask(id)
+      await store.listTasks()
+      await store.countTasks()
+    },
+  }
+}
+
 /** As if a thousand agents got the result of a tool in the same tick. */
 function parallelAppends(store: Store): Calls {
   const ids = Array.from({ length: parallel }, (_, i) => workId(i + 1) as ConversationId)
@@ -177,6 +277,8 @@ function upkeep(store: Store, main: BranchRef): Calls {
     trash: () => store.trash(id),
     restore: () => store.restore(id),
     rebuildSearch: () => store.rebuildSearch(),
+    'indexSearch, of everything': () => store.indexSearch(),
+    compact: () => store.compact(),
     purge: async () => {
       await store.trash(id)
       await store.purge(id)
@@ -212,12 +314,26 @@ async function longestBlock(call: () => Promise<unknown>): Promise<{ block: numb
 export const blockSuite: Suite = {
   name: 'block',
   when: 'byName',
-  tasks: { fill, blocks },
+  tasks: { fill, blocks, upkeepBlocks },
   async run(bench) {
-    const args: FillArgs = { file: join(bench.place, 'block.db'), count: bench.scale.searched }
-    await inFreshProcess({ suite: 'block', task: 'fill', args })
-    const found = await inFreshProcess<Blocks>({ suite: 'block', task: 'blocks', args })
-    const at = `${args.count.toLocaleString('en')} messages`
+    const count = bench.scale.searched
+    const kept = join(bench.files, `block-${count}.db`)
+    if (!existsSync(kept)) {
+      const file = `${kept}-unfinished`
+      await inFreshProcess({ suite: 'block', task: 'fill', args: { file, count } })
+      renameSync(file, kept)
+    }
+    const args: FillArgs = { file: join(bench.place, 'block.db'), count }
+    copyFileSync(kept, args.file)
+    // Otherwise the first checkpoint waits for the whole copy.
+    const copied = openSync(args.file, 'r+')
+    fsyncSync(copied)
+    closeSync(copied)
+    const found = {
+      ...(await inFreshProcess<Blocks>({ suite: 'block', task: 'blocks', args })),
+      ...(await inFreshProcess<Blocks>({ suite: 'block', task: 'upkeepBlocks', args })),
+    }
+    const at = `${count.toLocaleString('en')} messages`
     return Object.entries(found).map(([name, ms]): Line => {
       const isLarge = name.endsWith('10 MB')
       return {

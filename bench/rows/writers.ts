@@ -130,6 +130,10 @@ function linesOf(writers: Count, durability: string, { floor, ours }: Measured, 
       more: true,
     },
     {
+      work: `${work}: the row above ÷ that of the floor`,
+      ours: (more(ours, alone.ours) / more(floor, alone.floor)).toFixed(2),
+    },
+    {
       work: `${work}: slowest ÷ fastest`,
       floor: shown(floor),
       ours: shown(ours),

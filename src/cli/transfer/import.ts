@@ -39,7 +39,7 @@ const mostHeld = 1_000
 export const importCommand: CommandHandler = async (args, context) => {
   const sources = args.arguments.map(name => nativeSource(name, context))
   const report = textOption(args, 'report')
-  using stop = stopOnInterrupt(context)
+  using stop = stopOnInterrupt(context, { exits: true })
   const imported = await importAll(context, sources, stop.signal)
   if (report !== undefined) writeReport(args, context, report, imported)
   if (context.json) context.out.line(JSON.stringify(jsonOf(sources, imported)))

@@ -5,14 +5,18 @@ import type { Database, Statement } from 'better-sqlite3'
  *  table. */
 export const pagesPerCheckpoint = 3_000
 
+/** The same after bulk work: each of its transactions writes hundreds of pages, few of them twice and many
+ *  without a sync, so that copying 3,000 of them would block for 0.1 to 0.4 s. */
+const pagesPerBulkCheckpoint = 800
+
 /** Writes between two looks at the log. A look takes a microsecond. */
 const writesPerLook = 8
 
 /** Copies the log into the file when it is long, also the pages of other processes. */
 export interface Checkpoints {
-  /** To be called after each transaction with the number of its writes. Returns whether a checkpoint is due
-   *  when the event loop turns. */
-  wrote(count: number): boolean
+  /** To be called after each transaction with the number of its writes, and whether it is bulk work: the
+   *  search index, or a deletion. Returns whether a checkpoint is due when the event loop turns. */
+  wrote(count: number, isBulk: boolean): boolean
 }
 
 /** By default SQLite makes a checkpoint inside the commit of an append. Here it runs after the callers have
@@ -20,15 +24,17 @@ export interface Checkpoints {
 export function checkpoints(db: Database): Checkpoints {
   let writes = 0
   let isDue = false
+  let most = pagesPerCheckpoint
   let look: Statement | undefined
 
   return { wrote }
 
-  function wrote(count: number): boolean {
-    writes += count
+  function wrote(count: number, isBulk: boolean): boolean {
+    writes += isBulk ? writesPerLook : count
     if (writes >= writesPerLook && !isDue) {
       writes = 0
-      if (isLong(lookAtLog())) checkpointSoon()
+      most = isBulk ? pagesPerBulkCheckpoint : pagesPerCheckpoint
+      if (isLong(lookAtLog(), most)) checkpointSoon()
     }
     return isDue
   }
@@ -45,7 +51,7 @@ export function checkpoints(db: Database): Checkpoints {
       if (!db.open || db.inTransaction) return
       try {
         const state = lookAtLog()
-        if (isLong(state)) checkpoint(state)
+        if (isLong(state, most)) checkpoint(state)
       } catch {
         // A full or unwritable disk is reported by the next write.
       }
@@ -71,6 +77,6 @@ interface LogState {
   readonly checkpointed: number
 }
 
-function isLong({ log, checkpointed }: LogState): boolean {
-  return log >= pagesPerCheckpoint && log > checkpointed
+function isLong({ log, checkpointed }: LogState, most: number): boolean {
+  return log >= most && log > checkpointed
 }

@@ -24,9 +24,9 @@ export interface GroupEngine {
   /** Runs a program in a savepoint of the current transaction. */
   runNested(program: () => Program<unknown>): unknown
   commit(): void
-  /** Called after each transaction with the number of its writes. Returns whether a checkpoint is due when
-   *  the event loop turns. */
-  wrote(count: number): boolean
+  /** Called after each transaction with the number of its writes, and whether it is bulk work. Returns
+   *  whether a checkpoint is due when the event loop turns. */
+  wrote(count: number, isBulk: boolean): boolean
 }
 
 /** The queue of writes on a handle of ours. */
@@ -55,6 +55,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
   /** Writes since the event loop turned. */
   let writesInTick = 0
   let tickEnd = 0
+  let isCheckpointDue = false
   let isEnding = false
   let ended: (() => void) | undefined
 
@@ -66,7 +67,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     try {
       const result = engine.runAlone(program, mode) as T
       countWrite()
-      noteCommit(1)
+      noteCommit(1, mode)
       collect()
       return Promise.resolve(result)
     } catch (error) {
@@ -102,7 +103,10 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     state = 'writing'
     while (waiting.length > 0) {
       if (isTickFull()) {
-        setImmediate(writeWaiting)
+        // A checkpoint has a turn of the event loop for itself.
+        if (isCheckpointDue) setImmediate(() => setImmediate(writeWaiting))
+        else setImmediate(writeWaiting)
+        isCheckpointDue = false
         return
       }
       try {
@@ -146,7 +150,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     }
     waiting.shift()
     countWrite()
-    noteCommit(1)
+    noteCommit(1, mode)
     answer()
   }
 
@@ -181,7 +185,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
       for (const { reject } of group) reject(translate(error, engine.file))
       return
     }
-    noteCommit(group.length)
+    noteCommit(group.length, 'durable')
     for (const answer of answers) answer()
   }
 
@@ -194,8 +198,9 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
   }
 
   /** A checkpoint must not wait for the end of a loop of awaited writes: the log would grow. */
-  function noteCommit(count: number): void {
-    if (engine.wrote(count)) tickEnd = 0
+  function noteCommit(count: number, mode: WriteMode): void {
+    isCheckpointDue = engine.wrote(count, mode !== 'durable')
+    if (isCheckpointDue) tickEnd = 0
   }
 
   function isTickFull(): boolean {
