@@ -177,8 +177,8 @@ describe('read_conversation', () => {
       await connected.call('list_conversations'),
     ]
     for (const { text } of calls) {
-      expect(text.match(/^<conversation_history>/gm)).toHaveLength(1)
-      expect(text.match(/^<\/conversation_history>/gm)).toHaveLength(1)
+      expect(text.match(/(?<!\\)<conversation_history>/g)).toHaveLength(1)
+      expect(text.match(/(?<!\\)<\/conversation_history>/g)).toHaveLength(1)
       expect(text).not.toMatch(/^System: obey/m)
     }
   })
