@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { isOurs, refuseTrouble } from './bundle.ts'
-import { builtinsLater, bundledDriver, driverNotice } from './plugins.ts'
+import { builtinsLater, bundledDriver, driverNotice, hiddenRequire } from './plugins.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -31,13 +31,13 @@ export async function bundleLibrary(folder: string): Promise<void> {
     exports: Readonly<Record<string, string>>
   }
   const names = Object.values(exports).flatMap(path => /^\.\/dist\/(.+)\.js$/.exec(path)?.[1] ?? [])
-  const plugins = [builtinsLater('esm'), bundledDriver(root, { ownError: true })]
+  const replacing = [builtinsLater('esm'), bundledDriver(root, { ownError: true })]
   const library = await rolldown({
     input: Object.fromEntries(names.map(name => [name, join(root, `src/${name}.ts`)])),
     platform: 'node',
     transform: { target: 'node22.14' },
-    external: id => !isOurs(id) && !plugins.some(plugin => plugin.isReplaced(id)),
-    plugins,
+    external: id => !isOurs(id) && !replacing.some(plugin => plugin.isReplaced(id)),
+    plugins: [...replacing, hiddenRequire()],
     onLog: refuseTrouble,
   })
   await library.write({

@@ -104,3 +104,20 @@ function takeErrorClass(code: string): string {
     throw new Error('the code of better-sqlite3 has changed: it does not take a class of errors')
   return taken
 }
+
+/** Hides `createRequire` from other bundlers: webpack evaluates it when it bundles, and puts `undefined` in
+ *  its place if it cannot. */
+export function hiddenRequire(): Plugin {
+  return {
+    name: 'hidden-require',
+    renderChunk: code =>
+      code.includes('createRequire')
+        ? code
+            .replace(/^import \{ createRequire \} from "node:module";\n/m, '')
+            .replaceAll(
+              'createRequire(import',
+              'process.getBuiltinModule("node:module").createRequire(import',
+            )
+        : null,
+  }
+}

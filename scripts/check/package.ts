@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { strangeEnvironment } from '../../test/support/place.ts'
 import { root, run } from './command.ts'
+import { checkInProject } from './project.ts'
 import { passed, type Step } from './step.ts'
 
 interface Manifest {
@@ -34,7 +35,8 @@ export const packageCheck: Step = {
       place,
       entries.filter(entry => entry !== './postgres'),
     )
-    return passed(4 + entries.length)
+    const tried = await checkInProject(place)
+    return passed(4 + entries.length + tried)
   },
 }
 

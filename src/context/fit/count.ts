@@ -16,7 +16,14 @@ const pieceLength = 512
  *  (`<|endoftext|>`) count as plain text. Throws InvalidError if the optional dependency `gpt-tokenizer` is
  *  not installed. */
 export async function exactCounter(): Promise<CountTokens> {
-  return tokenizerCounter(() => import('gpt-tokenizer'))
+  return tokenizerCounter(async () => {
+    // A bundler accepts that an import within `try` cannot be resolved.
+    try {
+      return await import('gpt-tokenizer')
+    } catch (error) {
+      return explainMissing(error)
+    }
+  })
 }
 
 /** The same with any tokenizer. */
@@ -58,7 +65,8 @@ function endOfPiece(text: string, start: number): number {
 
 function explainMissing(error: unknown): never {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
-  if (code !== 'ERR_MODULE_NOT_FOUND') throw error
+  // Node, and the code of webpack for a module that was missing when the bundle was made.
+  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error
   throw new InvalidError(
     'tokens',
     'exact counting needs the package gpt-tokenizer: npm install gpt-tokenizer',

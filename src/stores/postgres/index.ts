@@ -3,6 +3,7 @@
  * `postgresStore` borrows a pool.
  */
 import { checkName } from '../../core/check.ts'
+import { errorText } from '../../core/error-text.ts'
 import { InvalidError, MisconfiguredError, SchemaTooNewError } from '../../core/errors.ts'
 import type { Store } from '../../core/ports.ts'
 import type { Source } from '../../core/source.ts'
@@ -163,9 +164,13 @@ async function loadPg(): Promise<typeof import('pg')> {
   try {
     return await import('pg')
   } catch (cause) {
-    throw new MisconfiguredError('package', 'PostgreSQL needs the package pg', {
-      cause,
-      hint: 'Install it: npm install pg',
-    })
+    const reason = isMissing(cause) ? 'PostgreSQL needs the package pg' : `pg fails: ${errorText(cause)}`
+    const hint = isMissing(cause) ? 'Install it: npm install pg' : 'Leave pg out of the bundle (external)'
+    throw new MisconfiguredError('package', reason, { cause, hint })
   }
+}
+
+function isMissing(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code
+  return code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
 }
