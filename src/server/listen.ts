@@ -10,6 +10,8 @@ export interface ListenOptions {
   readonly host?: string
   /** 0 chooses a free port. Default: 4717. */
   readonly port?: number
+  /** Milliseconds until the headers of a request have arrived. Default: 15,000. */
+  readonly headersMs?: number
 }
 
 /** A service that listens. */
@@ -25,21 +27,21 @@ export interface Listening {
 /** The port of the service, unless another one is given. */
 export const defaultPort = 4717
 
-/** Listens with a server of Node. Slow headers end after 15 s, idle connections after 75 s. Rejects with the
+/** Listens with a server of Node. Idle connections end after 75 s. Rejects with the
  *  error of Node if the address cannot be used. Replaces the global `Request` and `Response` by compatible
  *  ones that are faster, as `@hono/node-server` does. */
 export async function listen(service: Service, options: ListenOptions = {}): Promise<Listening> {
-  const { host = '127.0.0.1', port = defaultPort } = options
+  const { host = '127.0.0.1', port = defaultPort, headersMs = 15_000 } = options
   const server = createAdaptorServer({
     fetch: (request, { incoming }) =>
       service.fetch(request, { address: (incoming as IncomingMessage).socket.remoteAddress ?? 'unknown' }),
     serverOptions: {
-      headersTimeout: 15_000,
+      headersTimeout: headersMs,
       // Bodies of JSON have their own, shorter limit. This one is for imports.
       requestTimeout: 3_600_000,
       keepAliveTimeout: 75_000,
       maxHeaderSize: 16_384,
-      connectionsCheckingInterval: 5_000,
+      connectionsCheckingInterval: Math.min(5_000, headersMs),
     },
   }) as Server
   server.listen(port, host)

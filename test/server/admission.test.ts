@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createService, listen } from '../../src/server/index.ts'
 import { addToken, startService, type TestService } from './harness.ts'
 
 let service: TestService
@@ -169,6 +170,19 @@ describe('bodies', () => {
     const [answer] = await once(socket, 'data')
     expect(String(answer)).toMatch(/^HTTP\/1\.1 408 /)
     socket.destroy()
+  })
+  it('ends a request whose headers arrive byte by byte', async () => {
+    const own = createService({ storeOf: async () => service.store, tokens: service.store })
+    const slow = await listen(own, { port: 0, headersMs: 300 })
+    const socket = connect(slow.port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nx-slow: ')
+    const drip = setInterval(() => socket.write('a'), 20)
+    const [answer] = await once(socket, 'data')
+    clearInterval(drip)
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 408 /)
+    socket.destroy()
+    await slow.close()
   })
   it('refuses 10,000 headers', async () => {
     const socket = connect(service.port, '127.0.0.1')
