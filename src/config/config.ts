@@ -77,6 +77,8 @@ export interface Config {
   readonly mcp: Readonly<Record<string, ProgramSettings | AddressSettings>>
   /** Agents by name: programs that use ACP, and agents of ours. */
   readonly agents: Readonly<Record<string, AgentSettings>>
+  /** How agents of other programs get their memory. */
+  readonly acp: AcpSettings
   /** What the command's own agent may use. */
   readonly tools: ToolSettings
   /** The HTTP service. */
@@ -91,6 +93,16 @@ export interface Config {
   /** Files that were found and not read, with the reason. */
   readonly ignored: readonly string[]
 }
+
+/** The section `acp`: how agents of other programs get their memory. */
+export interface AcpSettings {
+  /** Most tokens of a conversation that an agent is told. */
+  readonly tell: number
+  /** Whether summaries are made for the next agent. */
+  readonly summarize: boolean
+}
+
+export const acpDefaults: AcpSettings = { tell: 24_000, summarize: false }
 
 export const conversationDefaults: ConversationSettings = {
   sessionExpirationMs: 24 * 3_600_000,

@@ -6,7 +6,7 @@ import { statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { InvalidError } from '../core/errors.ts'
 import { homeFolder } from '../system/home-folder.ts'
-import { type Config, conversationDefaults, type ValueSource } from './config.ts'
+import { acpDefaults, type Config, conversationDefaults, type ValueSource } from './config.ts'
 import { conversationSettings } from './conversation-settings.ts'
 import { configFolder, type Environment } from './folder.ts'
 import { defaultNote, type Findings, sectionOf } from './section.ts'
@@ -41,6 +41,7 @@ export async function inspectConfig(cwd: string, env: Environment): Promise<Insp
     projects: {},
     mcp: {},
     agents: {},
+    acp: acpDefaults,
     tools: toolDefaults,
     server: serverDefaults,
     subagents: {},

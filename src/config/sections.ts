@@ -26,7 +26,7 @@ import {
   valueSetting,
 } from './setting.ts'
 import { readSubagent, readTools, subagentSection, toolSection } from './tool-settings.ts'
-import { address, text } from './values.ts'
+import { address, onOrOff, text, wholeNumberFrom } from './values.ts'
 
 const fileSettings = {
   model: valueSetting(
@@ -82,6 +82,29 @@ const mcpAddressSection: SectionDeclaration = {
       Authorization: Bearer abc`,
 }
 
+const acpFileSettings = {
+  tell: valueSetting(
+    wholeNumberFrom(1_000),
+    '24000',
+    'Most tokens of a conversation that an agent is told if it does not know it: another agent, a fork, or one that forgets. `--tell` overrides it.',
+  ),
+  summarize: valueSetting(
+    onOrOff,
+    'off',
+    'Whether a conversation of more than 20 messages is summarized for its next agent: by the agent that leaves, before its process ends, else by the `model` of this file or the one whose key is set. Each summary costs a model call; it is stored and used again.',
+  ),
+}
+
+/** The section of hand-overs. */
+const acpSection: SectionDeclaration = {
+  path: 'acp',
+  about: 'How agents of other programs get their memory, in `skein agent` and `skein acp`.',
+  settings: acpFileSettings,
+  example: `acp:
+  tell: 48000
+  summarize: on`,
+}
+
 /** All sections of `skein.yaml`, in the order of `docs/config.md`. */
 export const sectionDeclarations: readonly SectionDeclaration[] = [
   fileSection,
@@ -95,6 +118,7 @@ export const sectionDeclarations: readonly SectionDeclaration[] = [
   mcpAddressSection,
   foreignAgentSection,
   ownAgentSection,
+  acpSection,
   toolSection,
   subagentSection,
   serverSection,
@@ -137,6 +161,7 @@ export function takeSections(root: Section, draft: Draft): void {
     const agent = readAgent(section, name)
     if (agent) draft.agents = { ...draft.agents, [name]: agent }
   }
+  takeAcp(root.section('acp'), draft)
   draft.tools = readTools(root.section('tools'), draft.tools)
   draft.server = readServer(root.section('server'), draft.server)
   for (const [name, section] of root.sections('subagents')) {
@@ -160,6 +185,15 @@ function takeConversation(section: Section | null, draft: Draft): void {
     const value = readSetting(section, one.name, one)
     if (value !== undefined) draft.conversation = { ...draft.conversation, [one.field]: value }
   }
+}
+
+function takeAcp(section: Section | null, draft: Draft): void {
+  if (!section) return
+  onlyDeclared(section, acpSection)
+  const tell = readSetting(section, 'tell', acpFileSettings.tell)
+  const summarize = readSetting(section, 'summarize', acpFileSettings.summarize)
+  if (tell !== undefined) draft.acp = { ...draft.acp, tell }
+  if (summarize !== undefined) draft.acp = { ...draft.acp, summarize }
 }
 
 /** Reads `mcp.<name>`. */

@@ -25,6 +25,14 @@ export const positive: Reader<number> = readerOf('a whole number above 0', value
   return Number.isSafeInteger(number) && number > 0 ? number : new Error('is not a whole number above 0')
 })
 
+/** An integer that is at least `least`. */
+export function wholeNumberFrom(least: number): Reader<number> {
+  return readerOf(`a whole number from ${least}`, value => {
+    const number = positive(value)
+    return number instanceof Error || number >= least ? number : new Error(`is below ${least}`)
+  })
+}
+
 /** A number from 0, and at most `most`; a text that contains one is accepted too. */
 export function numberUpTo(most: number): Reader<number> {
   const isOpen = most === Number.POSITIVE_INFINITY

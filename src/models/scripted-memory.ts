@@ -95,7 +95,7 @@ export function newResults(
 /** A history in one text, as agents of other programs get it: see `asText`. The text for a summary has
  *  another opening, and does not match. */
 const historyText =
-  /<conversation_history>\n.*\nYou should treat this as context you already know.*\n\n([\s\S]*?)\n<\/conversation_history>\s*/
+  /<conversation_history>\n.*\nYou should treat this as context you already know.*\n(?:.+\n)*\n([\s\S]*?)\n<\/conversation_history>\s*/
 
 /** Replaces histories that are texts in a message by their messages, so that the model knows them like other
  *  messages. */
@@ -117,7 +117,7 @@ export function withHistories(messages: readonly ContextMessage[]): readonly Con
 }
 
 function historyMessages(lines: string): readonly ContextMessage[] {
-  return lines.split(/\n(?=(?:User|Assistant): )/).flatMap(line => {
+  return lines.split(/\n(?=(?:User|Assistant|System|Tool): )/).flatMap(line => {
     const [, who, text] = /^(User|Assistant): ([\s\S]*)$/.exec(line) ?? []
     if (text === undefined) return []
     return [{ role: who === 'User' ? 'user' : 'assistant', content: [{ type: 'text', text }] } as const]

@@ -48,6 +48,7 @@ test('uses the documented defaults without a file and without variables', async 
     projects: {},
     mcp: {},
     agents: {},
+    acp: { tell: 24_000, summarize: false },
     tools: { recall: false, allow: [] },
     server: {
       listen: { host: '127.0.0.1', port: 4717 },
@@ -148,7 +149,7 @@ test('reports all problems at once, with file, line, value and default', async (
     './skein.yaml:9 mcp.x: needs command',
     './skein.yaml:9 url: "ftp://a" is not a URL: it must begin with http:// or https://',
     './skein.yaml:9 mcp.z: needs command',
-    './skein.yaml:10 servers: unknown setting. Known here: model, models, options, conversation, channels, projects, mcp, agents, tools, subagents, server',
+    './skein.yaml:10 servers: unknown setting. Known here: model, models, options, conversation, channels, projects, mcp, agents, acp, tools, subagents, server',
     './skein.yaml:11 models: is not a mapping of names to values',
   ])
 })

@@ -12,11 +12,12 @@ import { createSerialQueue } from '../../core/wait.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { savedWithin } from '../../recorder/waiting-turns.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
-import { defaultInjection } from '../memory/history-text.ts'
 import type { MemoryOutcome, MemoryReport } from '../memory/memory-report.ts'
 import type { AgentCommand } from '../process/agent-process.ts'
+import type { HandOverSummaries } from '../seat/hand-over.ts'
 import { createSeat, type Seat } from '../seat/seat.ts'
 import type { SeatStore } from '../seat/seat-prompt.ts'
+import { openTranscripts } from '../seat/transcript-file.ts'
 import { hear } from '../transcript/hear.ts'
 import { agentName } from './agent-name.ts'
 import { createHostAgent, type HostedSeat } from './host-agent.ts'
@@ -38,8 +39,10 @@ export interface HostOptions {
   readonly directory?: string
   /** MCP servers for the agent, as in `session/new`. Default: none. */
   readonly mcpServers?: readonly JsonObject[]
-  /** Most messages to inject into a session that does not know the conversation. Default: 30; at most 50. */
+  /** Most tokens to inject into a session that does not know the conversation. Default: 24,000. */
   readonly tell?: number
+  /** Summaries for the next agent of a conversation. Default: none, because each one costs a model call. */
+  readonly summaries?: HandOverSummaries
   /** Answers the agent's permission requests. Default: `refusePermission`. */
   readonly onPermission?: AskPermission
   /** Receives the agent's stderr. */
@@ -104,6 +107,7 @@ export function createHost(options: HostOptions): Host {
   const name = options.name ?? agentName(command)
   const directory = options.directory ?? process.cwd()
   const history = storedHistory(store, { prompt: options.system ?? null, model: name })
+  const transcripts = openTranscripts({ store, directory })
   const seats = new Map<string, Hosted>()
   const bySession = new Map<string, Hosted>()
   const outcomes: Record<MemoryOutcome, number> = {
@@ -181,7 +185,9 @@ export function createHost(options: HostOptions): Host {
       agent: name,
       directory,
       params: { cwd: directory, mcpServers: (options.mcpServers ?? []) as Json },
-      limits: { messages: options.tell ?? defaultInjection.messages },
+      ...(options.tell === undefined ? {} : { tell: options.tell }),
+      transcripts,
+      ...(options.summaries && { summaries: options.summaries }),
       branch: async () => branch,
       start: agent.ready,
       onSilence: () => agent.restart(),
@@ -240,6 +246,7 @@ export function createHost(options: HostOptions): Host {
     const callOff = source.after(patienceMs, late.resolve)
     await Promise.race([over, late.promise])
     callOff()
+    await Promise.allSettled([...seats.values()].map(({ seat }) => seat.close()))
     const ended = agent.end()
     await over
     await Promise.allSettled([...seats.values()].map(({ seat }) => seat.idle()))

@@ -19,8 +19,10 @@ export interface MemoryReport {
   readonly outcome: MemoryOutcome
   /** Messages that were injected, or will be with the next prompt. */
   readonly injected: number
-  /** Older messages that were left out. */
+  /** Messages that were left out. */
   readonly untold: number
+  /** The file with the whole conversation, which the injected text names; null if it names none. */
+  readonly transcript: string | null
   /** Ways that failed before. */
   readonly failed: readonly FailedTier[]
 }

@@ -11,6 +11,7 @@ import {
   regionBetween,
   type UserEnd,
 } from './replay-index.ts'
+import { gapMark, isToldAs } from './told-turn.ts'
 import { type MessageText, type TurnText, turnTexts } from './turn-text.ts'
 
 /** Compares an agent's replay of a session with the stored conversation, and returns the stored messages that
@@ -50,17 +51,22 @@ import { type MessageText, type TurnText, turnTexts } from './turn-text.ts'
  *  is missing.
  *
  *  A history that we injected into an earlier prompt counts as known: its lines are indexed like messages.
+ *  So do turns that it left out on purpose.
  *
  *  `stored` is the end of a path, oldest first. */
 export function missingMessages(replay: readonly Heard[], stored: readonly Message[]): readonly Message[] {
   const index = indexReplay(replay)
   const turns = turnTexts(stored)
   const places = placeTurns(turns, index)
+  const hasGap = index.entries.some(entry => entry.type === 'injected' && gapMark.test(entry.text))
+  const told = places.findLastIndex(place => place?.isInjected)
   const found = new Set<Message>()
   let until = Number.POSITIVE_INFINITY
   for (let i = turns.length - 1; i >= 0; i--) {
     const { question, rest } = turns[i]!
     const place = places[i]
+    if (i < told && (hasGap || place?.isInjected))
+      for (const { message } of [...(question ? [question] : []), ...rest]) found.add(message)
     if (question && !place) continue
     if (question) found.add(question.message)
     const region = regionBetween(index.entries, place?.at ?? Number.NEGATIVE_INFINITY, until)
@@ -82,6 +88,8 @@ interface TurnPlace {
   readonly at: number
   /** How well it fits; more than 0. */
   readonly score: number
+  /** Whether the place is in a history that we injected. */
+  readonly isInjected: boolean
 }
 
 /** For each turn, the place of its question in the replay, or null (steps 2 and 3). */
@@ -106,7 +114,8 @@ function possiblePlaces(
     return turns.flatMap((text, turn): readonly TurnPlace[] => {
       const match = matchAt(text, end, region)
       if (!match) return []
-      const here = { turn, from: match.from, at: end.at, score: match.agreement * unit + match.exactness }
+      const score = match.agreement * unit + match.exactness
+      const here = { turn, from: match.from, at: end.at, score, isInjected: end.kind === 'injected' }
       return [...joinedBefore(here, end), here]
     })
   }
@@ -120,7 +129,7 @@ function possiblePlaces(
     const joined: UserEnd = { kind: 'said', text, from, at: from }
     const begin = beginOf(before, joined)
     if (begin === null) return []
-    const place = { turn: turn - 1, from: begin, at: from, score: 2 * unit }
+    const place = { turn: turn - 1, from: begin, at: from, score: 2 * unit, isInjected: false }
     return [...joinedBefore(place, joined), place]
   }
 
@@ -157,7 +166,7 @@ function agreementOf(region: ReplayRegion, turn: TurnText): number {
 /** Where the question begins, if it ends here; null if it does not. Other text may be before it, such as an
  *  injected history or a reminder of the agent's own. */
 function beginOf({ text, injected, isWhole }: MessageText, end: UserEnd): number | null {
-  if (end.kind === 'injected') return end.text === injected ? end.from : null
+  if (end.kind === 'injected') return isToldAs(end.text, injected, isWhole) ? end.from : null
   const start = end.at - end.text.length
   if (text === '') return end.text === '' ? start : null
   if (isWhole) return end.text.endsWith(text) ? end.at - text.length : null

@@ -1,15 +1,10 @@
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { Heard } from '../transcript/heard.ts'
-import {
-  type HistoryReader,
-  historyText,
-  type InjectionLimits,
-  messagesAfter,
-  readNewest,
-} from './history-text.ts'
 import type { FailedTier, MemoryOutcome, MemoryReport } from './memory-report.ts'
 import { missingMessages } from './missing-messages.ts'
+import { type HistoryReader, messagesAfter, readCompared, readNewest } from './read-history.ts'
+import { type HistoryTelling, tellHistory } from './tell-history.ts'
 
 /** What is known about the memory of an agent's session. */
 export interface SessionMemory {
@@ -31,6 +26,7 @@ export interface SystemHistory {
   /** Messages that the text was made of, and older ones that it leaves out. */
   readonly messages: number
   readonly untold: number
+  readonly transcript: string | null
 }
 
 /** The text to inject before the next prompt, and the report of how the agent gets its memory. */
@@ -46,19 +42,26 @@ export async function planMemory(
   store: HistoryReader,
   session: SessionMemory,
   head: MessageId | null,
-  limits: InjectionLimits,
+  telling: HistoryTelling,
 ): Promise<MemoryPlan | null> {
   const { failed } = session
   if (head === null) return session.seen === null ? planWithoutText('fresh', session) : null
   const missing = await missingFor(store, session, head)
   if (missing === null) return null
   const { messages, older, knows } = missing
-  const history = await historyText(store, messages, older, limits)
+  const part = { messages, older, head, isAll: knows === 'nothing' }
+  const history = await tellHistory(store, part, telling)
   if (!history) return planWithoutText(knows === 'nothing' ? 'fresh' : outcomeOf(session), session)
   const outcome = knows === 'nothing' ? 'injected' : 'completed'
   return {
     text: history.text,
-    report: { outcome, injected: history.messages, untold: history.untold, failed },
+    report: {
+      outcome,
+      injected: history.messages,
+      untold: history.untold,
+      transcript: history.transcript,
+      failed,
+    },
   }
 }
 
@@ -88,17 +91,15 @@ async function missingAfterLoad(
   { seen, inSystem, replay }: SessionMemory,
   head: MessageId,
 ): Promise<MissingPart | null> {
-  if (seen !== null && (await messagesAfter(store, seen, head)) === null) return null
-  const { messages, older } = await readNewest(store, head)
+  const unseen = seen === null ? [] : await messagesAfter(store, seen, head)
+  if (unseen === null) return null
+  const { messages } = await readCompared(store, unseen.length, head)
   const inPrompt = inSystem === null ? -1 : messages.findIndex(({ id }) => id === inSystem.upTo)
   const outside = messages.slice(inPrompt + 1)
   const missing = missingMessages(await replay.whole(), outside)
   const knowsNothing = inSystem === null && missing.length === outside.length
-  return {
-    messages: missing,
-    older: knowsNothing ? older : 0,
-    knows: knowsNothing ? 'nothing' : 'something',
-  }
+  if (knowsNothing) return { ...(await readNewest(store, head)), knows: 'nothing' }
+  return { messages: missing, older: 0, knows: 'something' }
 }
 
 /** A new session without missing messages has them in its system prompt. */
@@ -113,5 +114,6 @@ export function planNothing(session: SessionMemory): MemoryPlan {
 
 function planWithoutText(outcome: MemoryOutcome, { failed, inSystem }: SessionMemory): MemoryPlan {
   const injected = outcome === 'injected' ? (inSystem?.messages ?? 0) : 0
-  return { text: null, report: { outcome, injected, untold: inSystem?.untold ?? 0, failed } }
+  const { untold = 0, transcript = null } = inSystem ?? {}
+  return { text: null, report: { outcome, injected, untold, transcript, failed } }
 }

@@ -2,6 +2,7 @@ import { fence } from '../../context/text/guard-lines.ts'
 import type { Message } from '../../core/message.ts'
 import { blockText } from '../transcript/answer-text.ts'
 import type { Heard } from '../transcript/heard.ts'
+import { isToldAs } from './told-turn.ts'
 import { type MessageText, withoutSpace } from './turn-text.ts'
 
 /** A replay, prepared for searching: steps 1 and 4 of `missingMessages`. All texts are without white space.
@@ -162,10 +163,13 @@ export function hasCallOf(
 export function messagesIn(region: ReplayRegion, messages: readonly MessageText[]): readonly Message[] {
   const isThere: (boolean | null)[] = []
   let from = 0
-  for (const { message, text, injected } of messages) {
+  let told = -1
+  for (const [i, { message, text, injected, isWhole }] of messages.entries()) {
     if (message.role !== 'assistant') isThere.push(null)
-    else if (injected !== '' && region.injected.has(injected)) isThere.push(true)
-    else if (text === '') isThere.push(hasCallOf(region, [{ message }]) ? true : null)
+    else if ([...region.injected].some(line => isToldAs(line, injected, isWhole))) {
+      isThere.push(true)
+      told = i
+    } else if (text === '') isThere.push(hasCallOf(region, [{ message }]) ? true : null)
     else {
       const end = endOfText(region.answer, from, text)
       if (end !== null) from = end
@@ -173,6 +177,8 @@ export function messagesIn(region: ReplayRegion, messages: readonly MessageText[
       isThere.push(end !== null || hasCallOf(region, [{ message }]))
     }
   }
+  // A history has the last text of an answer, and the calls before it.
+  isThere.fill(true, 0, told + 1)
   let before: boolean | null = null
   return messages.flatMap(({ message }, i) => {
     const next = isThere.slice(i).find(known => known !== null) ?? null

@@ -1,6 +1,6 @@
-import { continuing, messageLines } from '../../context/text/as-text.ts'
 import type { Message } from '../../core/message.ts'
 import { blockText } from '../transcript/answer-text.ts'
+import { toldText } from './told-turn.ts'
 
 /** Removes white space: agents split, join and trim the texts that they repeat. */
 export function withoutSpace(text: string): string {
@@ -21,7 +21,7 @@ export interface MessageText {
   readonly text: string
   /** False if `text` is only the beginning, because the message was read as a preview. */
   readonly isWhole: boolean
-  /** The line that an injected history has for it, without white space; empty if it has none. */
+  /** Its text in an injected history, without white space; empty if it has none. */
   readonly injected: string
 }
 
@@ -38,7 +38,7 @@ export function turnTexts(messages: readonly Message[]): readonly TurnText[] {
 }
 
 function textIn(message: Message): MessageText {
-  const injected = withoutSpace(messageLines(message, continuing)[0] ?? '')
+  const injected = withoutSpace(toldText(message))
   if (message.erased) return { message, text: '', isWhole: true, injected }
   const cut = cutBlock(message)
   const blocks = cut === -1 ? message.content : message.content.slice(0, cut + 1)

@@ -168,7 +168,10 @@ export async function deleteRequest(context: ProxyContext, params: JsonObject): 
   const { store, sessions, name } = context
   const id = String(params.sessionId)
   const open = sessions.get(id)
-  if (open) await stopSession(context, open)
+  if (open) {
+    await stopSession(context, open)
+    await open.seat.discard()
+  }
   const place = await findSession(store, id)
   if (open) sessions.remove(open)
   if (!place) return deleteAgentsOwn(context, id, open !== undefined)
@@ -227,6 +230,7 @@ export async function closeRequest(context: ProxyContext, params: JsonObject): P
   const session = sessions.get(String(params.sessionId))
   if (!session) return {}
   await stopSession(context, session)
+  await session.seat.close()
   const { sessionId } = session.seat
   const agent = sessionId === null ? null : await ifThere(context)
   if (agent?.capabilities.close && sessionId !== null)

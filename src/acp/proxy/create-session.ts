@@ -43,6 +43,7 @@ export function createProxySession(
       params: { mcpServers: [], ...params, cwd },
       start: slot.ready,
       branch,
+      ...context.telling,
       answerMs: limits.answerMs,
       onSilence(method) {
         context.log(noAnswer(method, limits.answerMs))

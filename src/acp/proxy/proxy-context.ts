@@ -1,6 +1,7 @@
 import type { ConversationReader, Deleter, Lister } from '../../core/ports.ts'
 import type { RecorderSource } from '../../system/source.ts'
 import type { AgentProcessSlot } from '../process/agent-process-slot.ts'
+import type { HandOverOptions } from '../seat/hand-over.ts'
 import type { ReplayWindow } from '../seat/replay-window.ts'
 import type { SeatStore } from '../seat/seat-prompt.ts'
 import type { RpcId, WireLine } from '../wire/wire-line.ts'
@@ -27,6 +28,8 @@ export interface ProxyContext {
   readonly limits: ProxyLimits
   /** The name under which links to the agent's sessions are stored. */
   readonly name: string
+  /** How much of a conversation an agent is told, and where the rest is. */
+  readonly telling: HandOverOptions
   readonly slot: AgentProcessSlot
   readonly sessions: ProxySessions
   /** Requests of the client that the agent has not answered, by the client's id. */

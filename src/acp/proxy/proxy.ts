@@ -3,6 +3,8 @@ import { errorText } from '../../core/error-text.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
 import { type AgentCommand, cannotStart } from '../process/agent-process.ts'
 import { createAgentProcessSlot, defaultAnswerMs } from '../process/agent-process-slot.ts'
+import type { HandOverSummaries } from '../seat/hand-over.ts'
+import { openTranscripts } from '../seat/transcript-file.ts'
 import { stdioConnection } from '../wire/stdio.ts'
 import type { WireLine } from '../wire/wire-line.ts'
 import { createAgentLineHandler } from './agent-lines.ts'
@@ -30,6 +32,10 @@ export interface ProxyOptions {
   readonly input: Readable
   /** Lines for the client are written here. */
   readonly output: Writable
+  /** Most tokens to inject into a session that does not know the conversation. Default: 24,000. */
+  readonly tell?: number
+  /** Summaries for the next agent of a conversation. Default: none, because each one costs a model call. */
+  readonly summaries?: HandOverSummaries
   /** Replaces single limits. */
   readonly limits?: Partial<ProxyLimits>
   /** Clock, ids and timers. Default: those of the system. */
@@ -91,6 +97,11 @@ export function startProxy(options: ProxyOptions): AcpProxy {
     source,
     limits,
     name,
+    telling: {
+      ...(options.tell === undefined ? {} : { tell: options.tell }),
+      ...(options.summaries && { summaries: options.summaries }),
+      transcripts: openTranscripts({ store, directory: options.command.cwd ?? process.cwd() }),
+    },
     slot,
     replies,
     adoptions: new Map(),
@@ -162,6 +173,8 @@ export function startProxy(options: ProxyOptions): AcpProxy {
     leaving = true
     for (const { prompts } of sessions.all())
       for (const { abort } of prompts) abort.abort(new DOMException('gone', 'AbortError'))
+    // A living agent may summarize its sessions; then the rest is stored.
+    await Promise.allSettled(sessions.all().map(({ seat }) => seat.close()))
     const end = await slot.end()
     await Promise.allSettled(sessions.all().map(({ seat }) => seat.idle()))
     const unstored = sessions.all().reduce((sum, { seat }) => sum + seat.unstored, 0)

@@ -1,5 +1,6 @@
 import { errorText } from '../../core/error-text.ts'
 import type { TurnReport } from '../../recorder/recording.ts'
+import type { MemoryReport } from '../memory/memory-report.ts'
 import type { RunningAgent } from '../process/agent-process-slot.ts'
 import type { PromptEnd } from '../seat/seat-prompt.ts'
 import { promptEndOf } from '../seat/seat-prompt.ts'
@@ -52,8 +53,7 @@ export async function relayPrompt(
       signal,
       send,
       onMemory: report => {
-        if (report.outcome !== 'fresh')
-          context.log(`${session.id}: ${memoryText(report.outcome, report.injected)}`)
+        if (report.outcome !== 'fresh') context.log(`${session.id}: ${memoryText(report)}`)
       },
       onTrouble({ kind, error: trouble }) {
         // A dropped draft is not a loss if its message is stored.
@@ -139,6 +139,9 @@ async function repeatSettings(session: ProxySession, agent: RunningAgent, sessio
   }
 }
 
-function memoryText(outcome: string, injected: number): string {
-  return injected > 0 ? `${outcome}, ${injected} messages told` : outcome
+function memoryText({ outcome, injected, untold, transcript }: MemoryReport): string {
+  if (injected === 0) return outcome
+  const left = untold > 0 ? `, ${untold} left out` : ''
+  const file = transcript === null ? '' : `; all of them are in ${transcript}`
+  return `${outcome}, ${injected} messages told${left}${file}`
 }

@@ -1,10 +1,10 @@
-import { asText } from '../../context/text/as-text.ts'
 import { fence } from '../../context/text/guard-lines.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
-import type { InjectionLimits } from '../memory/history-text.ts'
+import { historyText } from '../memory/history-text.ts'
 import type { MemoryPlan } from '../memory/plan-memory.ts'
+import type { HistoryTelling } from '../memory/tell-history.ts'
 import { withoutSpace } from '../memory/turn-text.ts'
 import type { Heard } from '../transcript/heard.ts'
 import type { SeatSession } from './take-seat.ts'
@@ -13,15 +13,20 @@ import type { SeatSession } from './take-seat.ts'
 export function withGivenHistory<T extends { readonly plan: MemoryPlan }>(
   planned: T,
   history: readonly NewMessage[],
-  limits: InjectionLimits,
+  { tokens, directory }: Pick<HistoryTelling, 'tokens' | 'directory'>,
 ): T {
   const { text: storedText, report: stored } = planned.plan
-  const text = asText(history, { messages: limits.messages })
-  if ((storedText === null && stored.outcome !== 'fresh') || text === '') return planned
-  const injected = Math.min(history.length, limits.messages)
+  const told = historyText(history, { tokens, directory })
+  if ((storedText === null && stored.outcome !== 'fresh') || !told) return planned
   const outcome = stored.outcome === 'fresh' ? 'injected' : stored.outcome
-  const report = { ...stored, outcome, injected, untold: history.length - injected } as const
-  return { ...planned, plan: { text: `${text}\n\n`, report } }
+  const report = {
+    ...stored,
+    outcome,
+    injected: told.messages,
+    untold: told.untold,
+    transcript: null,
+  } as const
+  return { ...planned, plan: { text: told.text, report } }
 }
 
 /** The data of the `resume` trace: how the agent got its memory. take-seat.ts reads it to find out what is in

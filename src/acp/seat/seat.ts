@@ -6,12 +6,13 @@ import { createSerialQueue, unlessAborted } from '../../core/wait.ts'
 import { beginTurn } from '../../recorder/begin-turn.ts'
 import type { TurnRecording } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
-import { defaultInjection, type InjectionLimits } from '../memory/history-text.ts'
 import type { MemoryReport } from '../memory/memory-report.ts'
 import { planNothing } from '../memory/plan-memory.ts'
+import type { RunningAgent } from '../process/agent-process-slot.ts'
 import { type Heard, isHistoryUpdate } from '../transcript/heard.ts'
 import { recordTurn, type TurnRecorder } from '../transcript/record-turn.ts'
 import { ConnectionEnded, RpcError } from '../wire/rpc-error.ts'
+import { createHandOver, type HandOverOptions } from './hand-over.ts'
 import { memoryTrace, withGivenHistory } from './injected-history.ts'
 import { createLateUpdates, watchSilence } from './late-updates.ts'
 import { openReplay } from './replay-window.ts'
@@ -20,8 +21,7 @@ import { costOfTurn, promptIn, replayIn, routeUpdate, type SeatState, sessionIn 
 import { createSessionKeeper, type SessionKeeperOptions, type SessionPlan } from './session-keeper.ts'
 import { createUnstoredTurns, type UnstoredTurn } from './unstored-turns.ts'
 
-export interface SeatOptions extends Omit<SessionKeeperOptions, 'limits' | 'source'> {
-  readonly limits?: InjectionLimits
+export interface SeatOptions extends Omit<SessionKeeperOptions, 'telling' | 'source'>, HandOverOptions {
   readonly source?: RecorderSource
   /** Late updates could not be stored. They stay in memory, and are tried again. */
   onLateFailure?(error: unknown): void
@@ -72,19 +72,28 @@ export interface Seat {
   vacate(): void
   /** Resolves when nothing is running and everything is stored. */
   idle(): Promise<void>
+  /** The session is over: the agent makes a summary for the next one, if it may, and the file with the
+   *  conversation is removed. */
+  close(): Promise<void>
+  /** The session is deleted: the file with the conversation is removed. */
+  discard(): Promise<void>
 }
 
 /** How often a prompt is sent to an agent that dies before it answers. */
 const mostAttempts = 2
 
 export function createSeat(options: SeatOptions): Seat {
-  const { store, source = systemRecorderSource, limits = defaultInjection } = options
-  const keeper = createSessionKeeper({ ...options, source, limits })
+  const { store, source = systemRecorderSource } = options
+  const watch = watchSilence(source)
+  const handOver = createHandOver(options, watch)
+  const { telling } = handOver
+  const keeper = createSessionKeeper({ ...options, source, telling })
   const { move, planFor } = keeper
+  /** The agent that got the last prompt. */
+  let prompted: RunningAgent | null = null
   /** The recorder of the current turn. */
   let turn: Pick<TurnRecorder, 'hear' | 'settle' | 'trace'> | null = null
   const oneAtATime = createSerialQueue()
-  const watch = watchSilence(source)
   const late = createLateUpdates(source, () => oneAtATime(storeLate))
   const unstored = createUnstoredTurns(source, {
     store: storeTurn,
@@ -198,6 +207,7 @@ export function createSeat(options: SeatOptions): Seat {
       const injected = [system, plan.text].filter(text => text !== null)
       move({ type: 'prompt', head, injected: injected.length === 0 ? null : injected.join('\n\n') })
       turn = recorder
+      prompted = agent
       try {
         return await prompt.send(agent, session.sessionId, plan.text, system)
       } catch (error) {
@@ -231,7 +241,7 @@ export function createSeat(options: SeatOptions): Seat {
     signal?.throwIfAborted()
     const isNew = keeper.state.phase === 'seated' && !keeper.state.isPrompted
     const needsNothing = !isNew && planned.plan.text === null
-    const { session, plan } = history && !needsNothing ? withGivenHistory(planned, history, limits) : planned
+    const { session, plan } = history && !needsNothing ? withGivenHistory(planned, history, telling) : planned
     if (!needsNothing) {
       await recording.trace([{ type: 'resume', data: memoryTrace(options.agent, session, plan, before) }])
       onMemory?.(plan.report)
@@ -269,6 +279,15 @@ export function createSeat(options: SeatOptions): Seat {
     // The first update proves that the agent has the prompt.
     if (state.phase === 'prompting' && !state.isHeard && state.head !== null) keeper.remember(state.head)
     turn?.hear(heard)
+  }
+
+  /** Lets an agent that has the whole conversation summarize it for the next one. */
+  async function summarizeByAgent(): Promise<void> {
+    const { state } = keeper
+    if (!prompted || state.phase !== 'seated' || !state.isPrompted) return
+    const head = await headNow()
+    const { sessionId, seen } = state.session
+    if (head !== null && seen === head) await handOver.summarize(prompted, sessionId, head)
   }
 
   async function headNow(): Promise<MessageId | null> {
@@ -312,6 +331,7 @@ export function createSeat(options: SeatOptions): Seat {
     hear(heard) {
       if (heard.type === 'usage' && heard.cost !== null) move({ type: 'cost', soFar: heard.cost })
       if (isHistoryUpdate(heard)) watch.heard()
+      if (handOver.takes(heard)) return 'hide'
       const { to, show } = routeUpdate(keeper.state, heard)
       if (to === 'turn') hearInTurn(heard)
       else if (to === 'late') {
@@ -327,6 +347,11 @@ export function createSeat(options: SeatOptions): Seat {
       await oneAtATime(storeLate)
       await keeper.linksWritten()
     },
+    async close() {
+      await oneAtATime(summarizeByAgent).catch(() => undefined)
+      await handOver.removeTranscript()
+    },
+    discard: () => handOver.removeTranscript(),
   }
 }
 

@@ -4,8 +4,8 @@ import type { JsonObject } from '../../core/json.ts'
 import { createSerialQueue } from '../../core/wait.ts'
 import type { TurnReport } from '../../recorder/recording.ts'
 import type { RecorderSource } from '../../system/source.ts'
-import type { InjectionLimits } from '../memory/history-text.ts'
 import { type MemoryPlan, planMemory } from '../memory/plan-memory.ts'
+import type { HistoryTelling } from '../memory/tell-history.ts'
 import { defaultAnswerMs, type RunningAgent } from '../process/agent-process-slot.ts'
 import type { SeatStore } from './seat-prompt.ts'
 import { nextState, type SeatEvent, type SeatState, sessionIn, vacantSeat } from './seat-state.ts'
@@ -18,7 +18,8 @@ export interface SessionKeeperOptions {
   readonly directory: string
   /** The parameters of `session/new`: cwd, mcpServers and whatever else the client gave. */
   readonly params: JsonObject
-  readonly limits: InjectionLimits
+  /** How a history is told. */
+  readonly telling: HistoryTelling
   readonly source: RecorderSource
   /** The branch; created, if it does not exist yet, with the first message. */
   branch(): Promise<BranchRef>
@@ -59,7 +60,7 @@ export interface SessionKeeper {
 }
 
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
-  const { store, limits, source, agent: name, directory, params, answerMs = defaultAnswerMs } = options
+  const { store, telling, source, agent: name, directory, params, answerMs = defaultAnswerMs } = options
   let state: SeatState = vacantSeat
   /** The opening of a session that is under way: an aborted prompt leaves it to the next one. */
   let sitting: Promise<SeatSession> | null = null
@@ -83,7 +84,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     move({ type: 'sit' })
     try {
       const { start: agent } = options
-      const request = { store, branch, head, name, directory, params, limits, source, bringsHistory, agent }
+      const request = { store, branch, head, name, directory, params, telling, source, bringsHistory, agent }
       const session = await takeSeat({
         ...request,
         answerMs,
@@ -94,6 +95,8 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
         },
       })
       move({ type: 'sat', session })
+      if (session.way !== 'new')
+        void rewriteTranscript(branch, session.sessionId, head).catch(() => undefined)
       return session
     } catch (error) {
       move({ type: 'sit_failed' })
@@ -101,14 +104,32 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     }
   }
 
+  /** An earlier prompt of the session may name a file with the conversation: it is written again. */
+  async function rewriteTranscript(
+    { conversationId }: BranchRef,
+    sessionId: string,
+    head: MessageId | null,
+  ): Promise<void> {
+    if (!telling.transcript || head === null) return
+    const traces = await store.listEvents(conversationId, {
+      types: ['resume'],
+      order: 'descending',
+      limit: 200,
+    })
+    const named = traces.items.some(
+      ({ data }) => data.session === sessionId && typeof data.transcript === 'string',
+    )
+    if (named) await telling.transcript.write(head)
+  }
+
   async function planFor(head: MessageId | null, bringsHistory = false): Promise<SessionPlan> {
     const session = await sessionFor(head, bringsHistory)
-    const plan = await planMemory(store, session, head, limits)
+    const plan = await planMemory(store, session, head, telling)
     if (plan) return { session, plan }
     // The session has seen messages that are not on this path.
     await forget()
     const next = await sessionFor(head, bringsHistory)
-    return { session: next, plan: (await planMemory(store, next, head, limits))! }
+    return { session: next, plan: (await planMemory(store, next, head, telling))! }
   }
 
   async function forget(): Promise<void> {

@@ -6,9 +6,10 @@ import type { Message } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { MessageReader } from '../../core/ports.ts'
 import type { RecorderSource } from '../../system/source.ts'
-import { historyText, type InjectionLimits, messagesAfter, readNewest } from '../memory/history-text.ts'
 import type { FailedTier } from '../memory/memory-report.ts'
 import type { SessionMemory, SystemHistory } from '../memory/plan-memory.ts'
+import { messagesAfter, readNewest } from '../memory/read-history.ts'
+import { type HistoryTelling, tellHistory } from '../memory/tell-history.ts'
 import type { RunningAgent } from '../process/agent-process-slot.ts'
 import { isObject } from '../wire/is-object.ts'
 import { allowsFallback, RpcError } from '../wire/rpc-error.ts'
@@ -33,7 +34,8 @@ export interface TakeSeatOptions {
   readonly directory: string
   /** The parameters of `session/new`: cwd, mcpServers and whatever else the client gave. */
   readonly params: JsonObject
-  readonly limits: InjectionLimits
+  /** How the history is told. */
+  readonly telling: HistoryTelling
   readonly source: RecorderSource
   /** True if the prompt brings its own history: then none is put into the system prompt of a new session. */
   readonly bringsHistory?: boolean
@@ -145,16 +147,17 @@ async function withSilenceLimit(
 
 /** The parameters, with the history up to this message in the system prompt. */
 async function withHistory(
-  { store, params, limits }: TakeSeatOptions,
+  { store, params, telling }: TakeSeatOptions,
   upTo: MessageId | null,
 ): Promise<{ params: JsonObject; inSystem: SystemHistory | null }> {
-  const { messages, older } = await readNewest(store, upTo)
-  const telling = await historyText(store, messages, older, limits)
-  if (!telling || upTo === null) return { params, inSystem: null }
-  const systemPrompt = withSystemText(params.systemPrompt, telling.text)
+  if (upTo === null) return { params, inSystem: null }
+  const part = { ...(await readNewest(store, upTo)), head: upTo, isAll: true }
+  const told = await tellHistory(store, part, telling)
+  if (!told) return { params, inSystem: null }
+  const systemPrompt = withSystemText(params.systemPrompt, told.text)
   return {
     params: { ...params, systemPrompt },
-    inSystem: { upTo, messages: telling.messages, untold: telling.untold },
+    inSystem: { upTo, messages: told.messages, untold: told.untold, transcript: told.transcript },
   }
 }
 

@@ -50,8 +50,10 @@ export type AgentEvent =
       readonly outcome: 'resumed' | 'loaded' | 'completed' | 'injected' | 'fresh'
       /** How many messages were injected into its prompt. */
       readonly injected: number
-      /** How many earlier messages were not. */
+      /** How many messages were left out. */
       readonly untold: number
+      /** The file with the whole conversation that the agent was told of; null if there is none. */
+      readonly transcript: string | null
       /** Attempts that failed before. */
       readonly failed: readonly { readonly tier: 'resume' | 'load'; readonly message: string }[]
     }

@@ -11,6 +11,7 @@ import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { chooseModel, demoNote, type ModelChoice, openNamedModel } from '../model/choose-model.ts'
 import { configuredTools } from '../model/configured-tools.ts'
+import { handOverOptions } from '../model/hand-over.ts'
 import { agentSettings } from '../model/model-setup.ts'
 import { missingKey } from '../model/provider-keys.ts'
 import { noteLine } from '../output/print.ts'
@@ -27,7 +28,9 @@ export const acpCommand: CommandHandler = async (args, context) => {
         throw new UsageError(`--${option} is for our own agent`, 'Put another agent’s options after its name')
     return relay(command, args, context)
   }
-  if (hasOption(args, 'name')) throw new UsageError('--name is for another agent', 'skein acp -- <command>')
+  for (const option of ['name', 'tell'])
+    if (hasOption(args, option))
+      throw new UsageError(`--${option} is for another agent`, 'skein acp -- <command>')
   return serveOwn(args, context)
 }
 
@@ -45,6 +48,7 @@ async function relay(
   ])
   const name = textOption(args, 'name') ?? agentName({ command, args: rest })
   if (name.trim() === '') throw new UsageError('--name must not be empty')
+  const handOver = await handOverOptions(args, context)
   const say = (note: string) => {
     if (!quiet) err.line(noteLine(note, err))
   }
@@ -60,6 +64,7 @@ async function relay(
     store,
     command: { command, args: rest, cwd: context.cwd },
     name,
+    ...handOver,
     input: stdin,
     output: process.stdout,
     log: say,

@@ -7,20 +7,19 @@ import {
   type PermissionOption,
   refusePermission,
 } from '../../acp/host/permission.ts'
-import { defaultInjection, mostInjected } from '../../acp/memory/history-text.ts'
 import type { Agent } from '../../agent/agent.ts'
 import { readConfig } from '../../config/read-config.ts'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import { modelName } from '../../core/model-name.ts'
 import { collectPages } from '../../core/pages.ts'
-import { notCarriedOver } from '../answer/agent-notes.ts'
 import { startChat } from '../chat/chat.ts'
 import type { KeyStroke } from '../chat/input/keyboard.ts'
 import type { Chat } from '../chat/state/chat-state.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { handOverOptions } from '../model/hand-over.ts'
 import type { ModelSetup } from '../model/model-setup.ts'
 import { newStorePath } from '../store/store-location.ts'
 import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
@@ -30,7 +29,7 @@ import { type ChosenConversation, chooseConversation } from '../target/choose-co
 export const agentCommand: CommandHandler = async (args, context) => {
   if (context.json) throw new UsageError('agent has no --json', 'The conversation as JSON: skein show --json')
   const [command, ...rest] = args.arguments as readonly [string, ...string[]]
-  const tell = tellOf(args)
+  const handOver = await handOverOptions(args, context)
   const name = nameOf(args, { command, args: rest })
   let chat: Chat | null = null
   const keptIn = newStorePath(context)
@@ -44,7 +43,7 @@ export const agentCommand: CommandHandler = async (args, context) => {
     command: { command, args: rest, cwd: context.cwd },
     name,
     directory: context.cwd,
-    tell,
+    ...handOver,
     onPermission: permissionFor(() => chat, hasOption(args, 'allow')),
   })
   const setup = await foreignSpeaker(host, name, context)
@@ -66,13 +65,6 @@ function nameOf(args: Args, command: Parameters<typeof agentName>[0]): string {
   return name
 }
 
-function tellOf(args: Args): number {
-  const text = textOption(args, 'tell') ?? String(defaultInjection.messages)
-  const tell = /^\d+$/.test(text) ? Number(text) : 0
-  if (tell >= 1 && tell <= mostInjected) return tell
-  throw new UsageError(`--tell needs a number of messages from 1 to ${mostInjected}`, '--tell 50')
-}
-
 /** Adds a note if the conversation began with another agent: what is carried over, and what is not. */
 async function withOrigin(
   chosen: ChosenConversation,
@@ -89,7 +81,7 @@ async function withOrigin(
   }
   const links = await collectPages(page => store.listAgentLinks({ conversationId, name: branch }, page))
   if (links.some(link => link.agent === name && link.directory === context.cwd)) return chosen
-  const note = `began with ${modelName(origin)}: ${name} is told the messages and which tools were used, ${notCarriedOver}`
+  const note = `began with ${modelName(origin)}: ${name} is told the conversation as text, tool calls and long results shortened`
   return { ...chosen, notes: [...chosen.notes, note] }
 }
 

@@ -5,9 +5,6 @@ import { formatInteger, plural } from '../output/number.ts'
 type MemoryEvent = Extract<AgentEvent, { type: 'memory' }>
 type AskedEvent = Extract<AgentEvent, { type: 'asked' }>
 
-/** Said when a conversation is handed over as text. */
-export const notCarriedOver = 'without tool results, files and thinking'
-
 /** How the agent got to know the conversation, and which attempts failed before: `memory: loaded`. */
 export function memoryText(event: MemoryEvent): string {
   const failed = event.failed.map(({ tier, message }) => `${tier} failed: ${firstLine(message)}`)
@@ -22,12 +19,8 @@ function cameToKnow({ outcome, injected, untold }: MemoryEvent): string {
     case 'completed':
       return `restored, and told ${plural(injected, 'message')} that it lacked`
     case 'injected': {
-      const all = injected + untold
-      const told =
-        untold === 0
-          ? plural(injected, 'message')
-          : `the last ${formatInteger(injected)} of ${formatInteger(all)} messages`
-      return `told ${told}, ${notCarriedOver}`
+      if (untold === 0) return `told ${plural(injected, 'message')} as text`
+      return `told ${formatInteger(injected)} of ${formatInteger(injected + untold)} messages as text`
     }
     case 'fresh':
       return 'new to this conversation'

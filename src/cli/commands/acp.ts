@@ -13,6 +13,10 @@ export const acpCommands: readonly Command[] = [
         value: '<name>',
         help: 'the name that another agent’s conversations are stored under; default: its command’s name',
       },
+      tell: {
+        value: '<tokens>',
+        help: 'most tokens that another agent is told where it knows nothing; 24000',
+      },
     },
     noJson: true,
     examples: [
@@ -38,7 +42,7 @@ export const acpCommands: readonly Command[] = [
         value: '<name>',
         help: 'the name that the agent’s conversations are stored under; default: its command’s name',
       },
-      tell: { value: '<n>', help: 'messages that it is told where it knows nothing; 30, at most 50' },
+      tell: { value: '<tokens>', help: 'most tokens that it is told where it knows nothing; 24000' },
       allow: { help: 'allow everything that the agent asks for' },
     },
     noJson: true,

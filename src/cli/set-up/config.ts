@@ -188,7 +188,7 @@ interface Setting {
  *  variables and headers may contain secrets. */
 function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>): readonly Setting[] {
   const { model, models, modelSettings, options, conversation, channels } = config
-  const { projects, mcp, agents, tools, subagents, server } = config
+  const { projects, mcp, agents, acp, tools, subagents, server } = config
   const settings: [path: string, value: Setting['value'], sourcePath?: string][] = [['model', model]]
   for (const [name, id] of Object.entries(models)) settings.push([`models.${name}`, id])
   for (const [name, { window, price, options: own }] of Object.entries(modelSettings)) {
@@ -220,6 +220,7 @@ function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>
   }
   for (const [name, agent] of Object.entries(agents))
     settings.push([`agents.${name}`, 'command' in agent ? agent.command : agent.model])
+  settings.push(['acp.tell', acp.tell], ['acp.summarize', acp.summarize ? 'on' : 'off'])
   settings.push(['tools.recall', tools.recall ? 'on' : 'off'])
   if (tools.allow.length > 0) settings.push(['tools.allow', tools.allow.join(', ')])
   settings.push(...serverRows(server))

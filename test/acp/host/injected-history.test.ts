@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { NewMessage } from '../../../src/core/message.ts'
 import { agentCommand } from '../agents/harness.ts'
@@ -30,7 +30,7 @@ const turns = (count: number): readonly NewMessage[] =>
   }))
 
 describe('the injected history', () => {
-  it('is the text of S4-21 in its own block before the prompt, with tools by name and long messages cut (S4-13, S4-16, S4-21, S4-22, S4-36)', async () => {
+  it('is the text of S4-21 in its own block before the prompt, with a line for each tool call (S4-13, S4-16, S4-21, S4-36)', async () => {
     await using hosting = await openHosting()
     await stored(hosting, 'talk', [
       { role: 'user', content: first },
@@ -38,26 +38,35 @@ describe('the injected history', () => {
         role: 'assistant',
         content: [
           { type: 'text', text: 'I look.' },
-          { type: 'tool_call', callId: 'c1', name: 'read_file', input: { path: 'secret-argument' } },
+          { type: 'tool_call', callId: 'c1', name: 'grep', input: { pattern: 'TODO' } },
         ],
       },
       {
         role: 'tool_result',
-        content: [{ type: 'tool_result', callId: 'c1', name: 'read_file', output: 'secret-result' }],
+        content: [{ type: 'tool_result', callId: 'c1', name: 'grep', output: 'src/a.ts:3: TODO' }],
       },
-      { role: 'assistant', content: 'y'.repeat(3_000) },
+      { role: 'assistant', content: 'There is one.' },
     ])
-    const { memory } = await hosting.host('joins').say('talk', second)
+    const host = hosting.host('joins')
+    const { memory } = await host.say('talk', second)
+    expect(memory).toMatchObject({ outcome: 'injected', injected: 4, untold: 0 })
+    const file = memory!.transcript!
+    const note = `Tool calls are one line each, long texts are shortened. The whole conversation, with all results, is in ${file}: read or search this file if you need more.`
     const told = [
-      ...opening,
+      ...opening.slice(0, 3),
+      note,
+      '',
       `User: ${first}`,
-      'Assistant: I look.',
-      'Assistant: [used tools: read_file]',
-      `Assistant: ${'y'.repeat(2_000)}... [truncated]`,
+      'Tool: used grep: {"pattern":"TODO"} → "src/a.ts:3: TODO"',
+      'Assistant: There is one.',
       '</conversation_history>',
     ].join('\n')
     expect(hosting.model.last.messages).toEqual([{ role: 'user', text: `${told}\n\n${second}` }])
-    expect(memory).toMatchObject({ outcome: 'injected', injected: 4, untold: 0 })
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(statSync(dirname(file)).mode & 0o777).toBe(0o700)
+    expect(readFileSync(file, 'utf8')).toContain('Assistant: I look.\nTool: called grep {"pattern":"TODO"}\n')
+    await host.close()
+    expect(existsSync(file), 'removed with the session').toBe(false)
   })
 
   it('comes after the system prompt and before the message, each in its own block (S4-17)', async () => {
@@ -99,19 +108,22 @@ describe('the injected history', () => {
   })
 
   it.each([
-    [undefined, 30, 54],
-    [50, 50, 34],
+    [undefined, 84, 0],
+    [1_000, 53, 31],
   ])(
-    'has the newest messages only: of 84, with tell %s, %i (S4-15, S4-24, S4-30, S4-32, S4-35)',
+    'fits into a number of tokens: with tell %s, %i messages of 84 (S4-24, S4-34)',
     async (tell, count, untold) => {
       await using hosting = await openHosting()
-      await stored(hosting, 'talk', turns(84))
+      const long = turns(84).map(one => ({ ...one, content: `${one.content} ${'x'.repeat(40)}` }))
+      await stored(hosting, 'talk', long)
       const host = hosting.host('forgetful', tell === undefined ? {} : { tell })
       const { memory } = await host.say('talk', second)
+      expect(memory).toMatchObject({ outcome: 'injected', injected: count, untold })
       const [{ text } = { text: '' }] = hosting.model.last.messages
       const told = [...text.matchAll(/message (\d+)\./g)].map(([, n]) => Number(n))
-      expect(told).toEqual(Array.from({ length: count }, (_, i) => 84 - count + i))
-      expect(memory).toMatchObject({ outcome: 'injected', injected: count, untold })
+      expect(told).toHaveLength(count)
+      expect([told[0], told.at(-1)], 'the first question and the newest answer').toEqual([0, 83])
+      expect(text.length / 4).toBeLessThan(tell ?? 24_000)
     },
   )
 

@@ -25,7 +25,13 @@ describe('the start of an agent', () => {
     await hosting.host('good').say('talk', first)
     const explicit = hosting.host('good')
     expect(await explicit.wasResumed('talk')).toBe(false)
-    expect(await explicit.start('talk')).toEqual({ outcome: 'resumed', injected: 0, untold: 0, failed: [] })
+    expect(await explicit.start('talk')).toEqual({
+      transcript: null,
+      outcome: 'resumed',
+      injected: 0,
+      untold: 0,
+      failed: [],
+    })
     expect(await explicit.wasResumed('talk')).toBe(true)
     expect(await explicit.isFirstMessage('talk')).toBe(true)
     const said = await explicit.say('talk', second)

@@ -266,7 +266,7 @@ describe('a prompt to an agent that fails', () => {
     expect(seating.prompts).toHaveLength(1)
     await seating.prompt('two', answering(seating, 'second'))
     expect(seating.prompts[1]).toMatchObject({ sessionId: 's2' })
-    expect(seating.prompts[1]!.injected).toContain('Assistant: half')
+    expect(seating.prompts[1]!.injected).toContain('Assistant: [cut off] half')
     expect(await seating.said()).toEqual(['one', 'half', 'two', 'second'])
   })
 

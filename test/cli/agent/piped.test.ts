@@ -18,7 +18,7 @@ describe('skein agent in a pipe', () => {
 
     const again = await at.piped(['-c'], 'forgetful', { input: `${second}\n` })
     expect(again.stderr).toContain(`continuing "${first}" · main · 2`)
-    expect(again.stderr).toContain('  memory: told 2 messages, without tool results, files and thinking\n')
+    expect(again.stderr).toContain('  memory: told 2 messages as text\n')
     expect(again.stderr).not.toContain('began with')
     for (const text of [first, answerMarker(1), second]) expect(timesGiven(at.model.last, text)).toBe(1)
 
@@ -26,9 +26,9 @@ describe('skein agent in a pipe', () => {
     const [{ id }] = JSON.parse(listed.stdout) as [{ id: string }]
     const other = await at.piped(['--resume', id], agentCommand('good'), { input: `${third}\n` })
     expect(other.stderr).toContain(
-      '! began with forgetful: good is told the messages and which tools were used, without tool results, files and thinking\n',
+      '! began with forgetful: good is told the conversation as text, tool calls and long results shortened\n',
     )
-    expect(other.stderr).toContain('  memory: told 4 messages, ')
+    expect(other.stderr).toContain('  memory: told 4 messages as text')
     for (const text of [first, second, third]) expect(timesGiven(at.model.last, text)).toBe(1)
     const back = await at.piped(['--resume', id], 'good', { input: 'and now?\n' })
     expect(back.stderr).toContain('  memory: resumed\n')
@@ -76,7 +76,7 @@ describe('skein agent in a pipe', () => {
     const tooMany = await at.piped(['--tell', '51'], 'forgetful')
     expect(tooMany).toMatchObject({
       code: 2,
-      stderr: 'skein: --tell needs a number of messages from 1 to 50. --tell 50\n',
+      stderr: 'skein: --tell needs a number of tokens from 1000. --tell 24000\n',
     })
     const missing = await at.piped([], ['no-such-agent', '--acp'], { input: 'hello\n' })
     expect(missing.stderr).toMatch(/^skein: no-such-agent: it ended \(code 127\): .*no-such-agent.*$/m)
@@ -105,7 +105,7 @@ describe('skein agent in a pipe', () => {
     expect(run.stderr).toContain(
       'went back one message; the next one makes a new branch. The rest is kept on main: /switch main',
     )
-    expect(run.stderr).toContain('  memory: told 2 messages, ')
+    expect(run.stderr).toContain('  memory: told 2 messages as text')
     const texts = [first, answerMarker(1), second, third]
     expect(texts.map(text => timesGiven(at.model.last, text))).toEqual([1, 1, 0, 1])
     for (const name of ['model', 'context', 'compact'])
