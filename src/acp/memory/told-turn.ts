@@ -15,7 +15,7 @@ export interface ToldMessage extends TextMessage {
 export interface TurnDetail {
   /** Most characters of a message of the user. */
   readonly question: number
-  /** Most characters of the last text of the answer; 0 for none. */
+  /** Most characters of each message with the last text of the answer; 0 for none. */
   readonly answer: number
   /** Most tool calls, the newest ones. */
   readonly calls: number
@@ -41,8 +41,8 @@ export interface ToldTurn {
   /** Messages of a system, in order. */
   readonly system: readonly ToldMessage[]
   readonly calls: readonly ToldCall[]
-  /** The message with the last text of the answer; null if it has none. */
-  readonly answer: ToldMessage | null
+  /** The last text of the answer: usually one message. Late words are messages of their own. */
+  readonly answers: readonly ToldMessage[]
   /** True if the answer was cut off: by a crash, by the person, or by an error. */
   readonly isCutOff: boolean
   /** How many messages it has. */
@@ -72,8 +72,7 @@ function toldTurn(messages: readonly ToldMessage[], directory: string, last: num
     question: messages[0]?.role === 'user' ? messages[0] : null,
     system: messages.filter(({ role }) => role === 'system' || role === 'developer'),
     calls: callsIn(messages, directory),
-    answer:
-      answers.findLast(message => message.erased || textOf(message) !== '' || hasMedia(message)) ?? null,
+    answers: lastTexts(messages),
     isCutOff: isCutOff(final?.metadata),
     messages: messages.length,
     last,
@@ -87,6 +86,15 @@ export function isCutOff(metadata: object | null | undefined): boolean {
     readonly failed?: unknown
   }
   return interrupted === true || failed === true
+}
+
+/** The messages with text after the last tool call; if there are none, the last one before it. */
+function lastTexts(messages: readonly ToldMessage[]): readonly ToldMessage[] {
+  const isText = (message: ToldMessage) =>
+    message.role === 'assistant' && (message.erased || textOf(message) !== '' || hasMedia(message))
+  const lastCall = messages.findLastIndex(({ role }) => role === 'tool_result' || role === 'tool')
+  const after = messages.slice(lastCall + 1).filter(isText)
+  return after.length > 0 ? after : messages.filter(isText).slice(-1)
 }
 
 function hasMedia(message: ToldMessage): boolean {
@@ -111,7 +119,7 @@ function callsIn(messages: readonly ToldMessage[], directory: string): readonly 
 /** The lines of a turn. `newest` is the number of its last calls that are among the newest ones of the
  *  conversation. Stored text can neither close the fence nor imitate a label or a remark of ours. */
 export function turnLines(turn: ToldTurn, detail: TurnDetail, newest: number): readonly string[] {
-  const { question, system, calls, answer } = turn
+  const { question, system, calls, answers } = turn
   const lines = question ? [...messageText(question, detail.question)] : []
   for (const message of system) lines.push(...messageText(message, detail.question))
   const shown = detail.calls === 0 ? [] : calls.slice(-detail.calls)
@@ -121,7 +129,9 @@ export function turnLines(turn: ToldTurn, detail: TurnDetail, newest: number): r
     const most = shown.length - i <= newest ? detail.newestResult : detail.result
     lines.push(`Tool: ${guardText(callText(call, most))}`)
   }
-  if (answer && detail.answer > 0) lines.push(...messageText(answer, detail.answer, turn.isCutOff))
+  if (answers.length > 0 && detail.answer > 0)
+    for (const [i, answer] of answers.entries())
+      lines.push(...messageText(answer, detail.answer, turn.isCutOff && i === answers.length - 1))
   else if (turn.isCutOff) lines.push(`Assistant: ${cutOffMark}`)
   return lines
 }

@@ -348,7 +348,9 @@ export function createSeat(options: SeatOptions): Seat {
       await keeper.linksWritten()
     },
     async close() {
-      await oneAtATime(summarizeByAgent).catch(() => undefined)
+      // A running prompt may never end.
+      if (options.summaries && keeper.state.phase === 'seated')
+        await oneAtATime(summarizeByAgent).catch(() => undefined)
       await handOver.removeTranscript()
     },
     discard: () => handOver.removeTranscript(),

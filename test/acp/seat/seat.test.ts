@@ -62,8 +62,10 @@ describe('a prompt on a seat', () => {
     let during: Awaited<ReturnType<typeof links>> = []
     await seating.prompt('one', async () => {
       seating.seat.hear(answer('fi'))
-      await new Promise(setImmediate)
-      during = await links(seating)
+      while (during.length === 0) {
+        await new Promise(setImmediate)
+        during = await links(seating)
+      }
       return { stop: 'end_turn' }
     })
     const [question] = await pathOf(seating.store, (await seating.store.getBranch(seating.branch)).head!)
