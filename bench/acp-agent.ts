@@ -3,8 +3,9 @@ import { setTimeout as rest } from 'node:timers/promises'
 
 /** An agent that writes the current time into each piece of an answer, from the machine's own clock. */
 
-/** The number of pieces of an answer, and the pause between them: as fast as the fastest models. */
-const [pieces, restMs] = process.argv.slice(2).map(Number) as [number, number]
+/** The number of pieces of an answer, and the pause between them: as fast as the fastest models. With a rate,
+ *  that many pieces per second, in groups if the timers are too slow. */
+const [pieces, restMs, rate = 0] = process.argv.slice(2).map(Number) as [number, number, number?]
 
 const write = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 
@@ -22,12 +23,14 @@ async function answer({ id, method, params }: Asked): Promise<void> {
   if (method === 'initialize') write({ id, result: { protocolVersion: 1, agentCapabilities: {} } })
   else if (method === 'session/new') write({ id, result: { sessionId: `s-${process.pid}` } })
   else if (method === 'session/prompt') {
+    const begun = performance.now()
     for (let n = 0; n < pieces; n++) {
       const text = `piece ${n} of an answer that is rather long; `
       const update = { sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } }
       const at = Number(process.hrtime.bigint())
       write({ method: 'session/update', params: { sessionId: params?.sessionId, _meta: { at }, update } })
-      await rest(restMs)
+      const isAhead = rate === 0 || performance.now() - begun < (1_000 * n) / rate
+      if (isAhead) await rest(restMs)
     }
     write({ id, result: { stopReason: 'end_turn' } })
   }

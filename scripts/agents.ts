@@ -6,12 +6,15 @@ import { killAll } from '../test/acp/agents/processes.ts'
 import { byHost } from './agents/by-host.ts'
 import { catalogue } from './agents/catalogue.ts'
 import { cutOff } from './agents/cut-off.ts'
+import { handOver } from './agents/hand-over.ts'
 import { install } from './agents/install.ts'
+import type { RealAgent } from './agents/real-agent.ts'
+import { reopened } from './agents/reopened.ts'
 import { restart } from './agents/restart.ts'
 import { openResults } from './agents/results.ts'
 import { saveTable } from './agents/save.ts'
 import { type Row, tableOf } from './agents/table.ts'
-import { openWorld, type Way, ways } from './agents/world.ts'
+import { type AgentWorld, openWorld, type Way, ways } from './agents/world.ts'
 import { root } from './check/command.ts'
 
 /** Installs other vendors' agents into a scratch folder and kills them, alone and behind our proxy: what do
@@ -50,6 +53,15 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 
+/** The pairs whose hand-over is measured. */
+const successors: Readonly<Record<string, string>> = {
+  claude: 'codex',
+  codex: 'copilot',
+  copilot: 'opencode',
+  opencode: 'pi',
+  pi: 'claude',
+}
+
 const chosen = catalogue.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
 const results = openResults(values.dir)
 for (const agent of chosen) {
@@ -70,6 +82,14 @@ for (const agent of chosen) {
 console.log(tableOf(results.rows()))
 if (values.save) saveTable(results.rows())
 
+/** The agent that continues the work of another one, with the same store. Null without our proxy. */
+async function nextWorld(agent: RealAgent, way: Way, store: string): Promise<AgentWorld | null> {
+  const next = catalogue.find(({ name }) => name === successors[agent.name])
+  if (!next || way !== 'behind skein acp') return null
+  const bin = await install(next, resolve(values.dir))
+  return openWorld({ agent: next, bin, way, skein: resolve(values.skein), store })
+}
+
 async function cellsOf(agent: (typeof catalogue)[number], way: Way): Promise<Row['cells']> {
   try {
     const bin = await install(agent, resolve(values.dir))
@@ -81,7 +101,12 @@ async function cellsOf(agent: (typeof catalogue)[number], way: Way): Promise<Row
     await using forRestart = await openWorld(world)
     const between = await restart(forRestart)
     await using forCut = await openWorld(world)
-    return { ...between, ...(await cutOff(forCut)) }
+    const cut = await cutOff(forCut)
+    await using forOpen = await openWorld(world)
+    const open = await reopened(forOpen)
+    await using forWork = await openWorld(world)
+    await using next = await nextWorld(agent, way, forWork.store)
+    return { ...between, ...cut, ...open, ...(await handOver(forWork, next)) }
   } catch (error) {
     return { failed: error instanceof Error ? error.message : String(error) }
   }

@@ -8,16 +8,16 @@ import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { killAll, runVariable } from '../../test/acp/agents/processes.ts'
 import { timesIn } from '../../test/acp/agents/step.ts'
 import { root } from '../check/command.ts'
-import type { CutOffCells } from './cut-off.ts'
 import { halfOf, questionOf } from './model.ts'
-import { notOffered, type RestartCells } from './restart.ts'
+import { notOffered } from './restart.ts'
 import { type Expected, givenToModel, textsOf, verdict } from './seen-by.ts'
+import type { AgentCells } from './table.ts'
 import type { AgentWorld } from './world.ts'
 
 const key = 'real-agents'
 
 /** The same kills with one of our own programs instead of the editor. "Shown" means stored. */
-export async function byHost(world: AgentWorld): Promise<RestartCells & CutOffCells> {
+export async function byHost(world: AgentWorld): Promise<AgentCells> {
   const { model } = world
   await say(world, 'one', 'ended')
   await say(world, 'two', 'ended')
@@ -33,6 +33,7 @@ export async function byHost(world: AgentWorld): Promise<RestartCells & CutOffCe
     question: givenToModel(model, 'then', { turns: ['one', 'two'], questions: ['cut'] }),
     half: givenToModel(model, 'then', { turns: [], halves: ['cut'] }),
     halfShown: await stored(world, { turns: ['one', 'two', 'then'], ...cut }),
+    ...{ terminal: notOffered, facts: notOffered, deleteFork: notOffered, reload: notOffered },
     ...{ list: notOffered, resume: notOffered, fork: notOffered, close: notOffered, delete: notOffered },
   }
 }

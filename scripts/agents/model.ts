@@ -1,5 +1,8 @@
+import { type CodingTurn, codingTurns } from '../../test/acp/agents/coding-talk.ts'
 import { timesIn } from '../../test/acp/agents/step.ts'
+import type { Reply } from '../../test/support/models/reply.ts'
 import { type ModelServer, type SeenRequest, startModelServer } from '../../test/support/models/server.ts'
+import { shellCall } from './shell-call.ts'
 
 /** The model of the real agents: it answers a question with the question's own name, and can be told to stop
  *  in the middle of an answer. */
@@ -19,6 +22,8 @@ export async function startMarkedModel(): Promise<MarkedModel> {
   const server = await startModelServer({
     lenient: true,
     reply(request) {
+      const turn = isTurn(request) ? codingTurnOf(request) : null
+      if (turn) return codingReply(turn, request)
       const name = nameOf(request)
       if (name === null) return 'ok'
       if (held.has(name) && isTurn(request))
@@ -32,6 +37,21 @@ export async function startMarkedModel(): Promise<MarkedModel> {
     holdBack: name => held.add(name),
     asked: name => server.requests.findLast(one => isTurn(one) && nameOf(one) === name) ?? null,
   }
+}
+
+/** The turn of the coding conversation that a request belongs to. */
+function codingTurnOf({ messages }: SeenRequest): CodingTurn | null {
+  const said = messages.map(({ role, text }) => (role === 'user' ? text : '')).join('\n')
+  const name = [...said.matchAll(/MARK-(\w+)/g)].at(-1)?.[1]
+  return codingTurns.find(turn => turn.name === name) ?? null
+}
+
+/** First the command, then the answer. */
+function codingReply({ name, command, answer }: CodingTurn, request: SeenRequest): Reply {
+  const asked = request.messages.findLastIndex(({ text }) => text.includes(questionOf(name)))
+  const hasRun = request.messages.slice(asked).some(({ results }) => results.length > 0)
+  const call = command && !hasRun ? shellCall(request, command.line) : null
+  return call ? { parts: [{ text: 'I begin.' }, { call }] } : answer
 }
 
 /** How often a text occurs in the model's input, in any role. */

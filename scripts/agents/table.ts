@@ -1,7 +1,12 @@
 import type { CutOffCells } from './cut-off.ts'
+import type { HandOverCells } from './hand-over.ts'
 import { type RealAgent, titleOf } from './real-agent.ts'
+import type { ReopenedCells } from './reopened.ts'
 import type { RestartCells } from './restart.ts'
 import type { Way } from './world.ts'
+
+/** All cells of a row. */
+export type AgentCells = RestartCells & CutOffCells & HandOverCells & ReopenedCells
 
 /** The results of one agent in one setup. */
 export interface Row {
@@ -9,7 +14,7 @@ export interface Row {
   readonly way: Way
   /** The day of the run. */
   readonly day: string
-  readonly cells: (RestartCells & CutOffCells) | { readonly failed: string }
+  readonly cells: AgentCells | { readonly failed: string }
 }
 
 /** docs/acp.md explains the columns before the table. */
@@ -24,7 +29,11 @@ const columns = {
   fork: 'fork',
   close: 'close',
   delete: 'delete',
-} as const satisfies Record<keyof (RestartCells & CutOffCells), string>
+  deleteFork: 'delete with a fork',
+  reload: 'open session loaded again',
+  terminal: 'terminal output',
+  facts: 'hand-over facts',
+} as const satisfies Record<keyof AgentCells, string>
 
 /** The table of a run, in Markdown. */
 export function tableOf(rows: readonly Row[]): string {

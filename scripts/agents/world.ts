@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type AcpClient, startClient } from '../../test/acp/agents/client.ts'
+import { type AcpClient, type ClientOptions, startClient } from '../../test/acp/agents/client.ts'
 import { strangeEnvironment } from '../../test/support/place.ts'
 import { root, run } from '../check/command.ts'
 import { type MarkedModel, startMarkedModel } from './model.ts'
@@ -14,12 +14,16 @@ export type Way = (typeof ways)[number]
 
 /** An isolated machine for one agent: an empty home, its own settings, its own model. */
 export interface AgentWorld extends AsyncDisposable {
+  /** The name of the agent. */
+  readonly name: string
   readonly model: MarkedModel
+  /** The file of our store. */
+  readonly store: string
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly command: readonly string[]
   /** Starts an editor with the agent. Remaining processes are killed at the end. */
-  start(): Promise<AcpClient>
+  start(editor?: Partial<ClientOptions>): Promise<AcpClient>
 }
 
 export interface WorldOptions {
@@ -29,9 +33,11 @@ export interface WorldOptions {
   readonly way: Way
   /** Our own command, as built. */
   readonly skein: string
+  /** The file of our store. Default: a new one. */
+  readonly store?: string
 }
 
-export async function openWorld({ agent, bin, way, skein }: WorldOptions): Promise<AgentWorld> {
+export async function openWorld({ agent, bin, way, skein, ...options }: WorldOptions): Promise<AgentWorld> {
   const place = mkdtempSync(join(tmpdir(), 'skein-agents-'))
   const model = await startMarkedModel()
   const given = strangeEnvironment(place, process.env)
@@ -45,7 +51,8 @@ export async function openWorld({ agent, bin, way, skein }: WorldOptions): Promi
     writeFileSync(resolve(home, path), text)
   }
   const path = [join(root, 'node_modules/.bin'), bin, process.env.PATH].join(delimiter)
-  const env = { ...given, LANG: 'C.UTF-8', PATH: path, ...agent.env(world) }
+  const store = options.store ?? join(place, 'store.db')
+  const env = { ...given, LANG: 'C.UTF-8', PATH: path, SKEIN_DB: store, ...agent.env(world) }
   if (agent.firstRun) {
     const [command, ...args] = agent.firstRun(world)
     await run(join(bin, command!), args, { cwd, env })
@@ -56,12 +63,14 @@ export async function openWorld({ agent, bin, way, skein }: WorldOptions): Promi
   const clients: AcpClient[] = []
   if (agent.startsWithTheMinute) await wait(60_000 - (Date.now() % 60_000))
   return {
+    name: agent.name,
     model,
+    store,
     cwd,
     env,
     command,
-    async start() {
-      const client = await startClient(command, { cwd, env, patienceMs: 90_000 })
+    async start(editor = {}) {
+      const client = await startClient(command, { cwd, env, patienceMs: 90_000, ...editor })
       clients.push(client)
       return client
     },

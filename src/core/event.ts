@@ -4,7 +4,8 @@ import type { OrderedPageOptions } from './listing.ts'
 
 /** The kinds of trace records. The turns of a conversation are in `listTurns`, with times, status and usage;
  *  `turn_ended` is only written for agents of other programs, with their reason to stop. `message_erased`
- *  names the message, and tells followers. `stop_requested` names a turn that its process should stop.
+ *  names the message, and tells followers. `agent_update` is news of another program's agent about itself,
+ *  such as a notice or a compaction. `stop_requested` names a turn that its process should stop.
  *  `turn_started`, `channel_edit` and `channel_delete` are for applications that trace more. */
 export type EventType =
   | 'turn_started'
@@ -14,6 +15,7 @@ export type EventType =
   | 'resume'
   | 'permission'
   | 'plan'
+  | 'agent_update'
   | 'channel_edit'
   | 'channel_delete'
   | 'degraded'
@@ -32,6 +34,7 @@ const known: Readonly<Record<EventType, true>> = {
   resume: true,
   permission: true,
   plan: true,
+  agent_update: true,
   channel_edit: true,
   channel_delete: true,
   degraded: true,

@@ -132,7 +132,7 @@ function changesIn({ content }: JsonObject, directory: string): readonly string[
     const path = relativeTo(directory, one.path)
     const [before, after] = [one.oldText, one.newText].map(text => (typeof text === 'string' ? text : null))
     if (before === null) return [`wrote ${path} (+${linesOf(after ?? '').length})`]
-    const { added, removed } = changedLines(before ?? '', after ?? '')
+    const { added, removed } = lineCounts(before ?? '', after ?? '')
     return [`edited ${path} (+${added} −${removed})`]
   })
 }
@@ -149,7 +149,7 @@ function linesOf(text: string): readonly string[] {
 const mostCompared = 400
 
 /** How many lines a change adds and removes. */
-export function changedLines(
+export function lineCounts(
   before: string,
   after: string,
 ): { readonly added: number; readonly removed: number } {

@@ -79,8 +79,9 @@ export function createAgentLineHandler(
     } else if (sessions.all().some(one => one.seat.isSitting)) {
       unmatchedUpdates.push(received)
     } else {
-      if (typeof sessionId === 'string') context.adoptions.get(sessionId)?.window.hear(hear(news))
-      toClient(line.bytes)
+      const adoption = typeof sessionId === 'string' ? context.adoptions.get(sessionId) : undefined
+      adoption?.window.hear(hear(news))
+      if (!adoption?.isSilent) toClient(line.bytes)
     }
   }
 

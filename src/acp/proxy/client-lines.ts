@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { errorText } from '../../core/error-text.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { findSession } from '../sessions/session-id.ts'
+import { findSession, storeIdKey } from '../sessions/session-id.ts'
 import { isObject } from '../wire/is-object.ts'
 import { findSpans } from '../wire/json-spans.ts'
 import { internalError } from '../wire/rpc-error.ts'
@@ -87,7 +87,9 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
           log(
             `the agent speaks version ${String(version)} of the protocol: it is passed on, and nothing is kept`,
           )
-        toClient(version === 1 ? withOurCapabilities(reply.bytes) : reply.bytes)
+        const isOurs = context.storeId !== null && storeIdIn(result) === context.storeId
+        toClient(version === 1 && !isOurs ? withOurCapabilities(reply.bytes) : reply.bytes)
+        if (isOurs) context.relayOnly()
       },
       onDeath() {
         callOff()
@@ -241,6 +243,13 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
   function died(line: WireLine): void {
     toClient(errorLine(line.message!.id!, { code: internalError, message: slot.exitMessage }))
   }
+}
+
+/** The store of an agent of ours, from its answer to `initialize`. */
+function storeIdIn(answer: unknown): unknown {
+  const capabilities = isObject(answer) ? answer.agentCapabilities : null
+  const meta = isObject(capabilities) ? capabilities._meta : null
+  return isObject(meta) ? meta[storeIdKey] : null
 }
 
 /** The capabilities that the proxy adds to every agent. */

@@ -16,6 +16,7 @@ import { stopSession } from './cancel-prompts.ts'
 import { createProxySession, findProxySession } from './create-session.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
+import { adoptSilently } from './reopen-session.ts'
 import { errorLine, resultLine, rpcFailure, unknownSessionLine } from './reply-lines.ts'
 
 type Request = { readonly id: string | number; readonly params?: JsonObject }
@@ -119,7 +120,10 @@ async function isOnlyAgents({ store, name }: ProxyContext, { sessionId }: JsonOb
 /** `session/fork`: a branch at the newest message. Uses the agent's own fork if the agent has all messages;
  *  otherwise the history is injected with the first prompt. */
 export async function forkRequest(context: ProxyContext, params: JsonObject): Promise<unknown> {
-  const source = await findProxySession(context, String(params.sessionId), params)
+  const sourceId = String(params.sessionId)
+  // The agent may have a session from before the proxy.
+  const source =
+    (await findProxySession(context, sourceId, params)) ?? (await adoptSilently(context, sourceId, params))
   if (!source) return null
   const id = randomUUID()
   const branch = await forkBranch(context.store, await source.branch(), id)

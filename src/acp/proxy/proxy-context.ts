@@ -28,6 +28,8 @@ export interface ProxyContext {
   readonly limits: ProxyLimits
   /** The name under which links to the agent's sessions are stored. */
   readonly name: string
+  /** Identifies the store; null if that is unknown. */
+  readonly storeId: string | null
   /** How much of a conversation an agent is told, and where the rest is. */
   readonly telling: HandOverOptions
   readonly slot: AgentProcessSlot
@@ -48,6 +50,8 @@ export interface ProxyContext {
   storeIsAway(error: unknown): void
   /** Logs the end of the outage. */
   storeIsBack(): void
+  /** The agent stores its conversations in the same store: from now on, all lines pass unchanged. */
+  relayOnly(): void
   /** The agent could never be started: the proxy exits. */
   giveUp(): void
 }
@@ -55,6 +59,8 @@ export interface ProxyContext {
 /** A session that only the agent knows, while it is copied to the store. */
 export interface SessionAdoption {
   readonly window: ReplayWindow
+  /** True if the client has not asked for the transcript: the agent's replay is not relayed. */
+  readonly isSilent: boolean
   /** Null if the agent does not know it either. */
   readonly done: Promise<ProxySession | null>
 }

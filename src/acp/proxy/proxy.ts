@@ -5,9 +5,11 @@ import { type AgentCommand, cannotStart } from '../process/agent-process.ts'
 import { createAgentProcessSlot, defaultAnswerMs } from '../process/agent-process-slot.ts'
 import type { HandOverSummaries } from '../seat/hand-over.ts'
 import { openTranscripts } from '../seat/transcript-file.ts'
+import { LineTooLong } from '../wire/read-lines.ts'
+import { invalidRequest } from '../wire/rpc-error.ts'
 import { stdioConnection } from '../wire/stdio.ts'
 import type { WireLine } from '../wire/wire-line.ts'
-import { createAgentLineHandler } from './agent-lines.ts'
+import { type AgentLine, createAgentLineHandler } from './agent-lines.ts'
 import { createAgentRequestIds } from './agent-request-ids.ts'
 import { createClientLineHandler } from './client-lines.ts'
 import { createPermissionLog } from './permission-log.ts'
@@ -18,6 +20,7 @@ import {
   type ProxyStore,
 } from './proxy-context.ts'
 import { createProxySessions } from './proxy-sessions.ts'
+import { errorLine } from './reply-lines.ts'
 import { createTerminalLog } from './terminal-log.ts'
 
 /** The two sides of a proxy, and where the conversations are stored. */
@@ -36,6 +39,8 @@ export interface ProxyOptions {
   readonly tell?: number
   /** Summaries for the next agent of a conversation. Default: none, because each one costs a model call. */
   readonly summaries?: HandOverSummaries
+  /** Identifies the store. If the agent is ours and has the same one, lines are only relayed. */
+  readonly storeId?: string
   /** Replaces single limits. */
   readonly limits?: Partial<ProxyLimits>
   /** Clock, ids and timers. Default: those of the system. */
@@ -70,6 +75,7 @@ export function startProxy(options: ProxyOptions): AcpProxy {
   const permissions = createPermissionLog()
   const terminals = createTerminalLog()
   let isStoreAway = false
+  let isRelayOnly = false
   const done = Promise.withResolvers<number>()
   let leaving = false
   /** Resolves when the client has taken all lines. Null if no replay waits for that. */
@@ -77,7 +83,10 @@ export function startProxy(options: ProxyOptions): AcpProxy {
 
   const client = stdioConnection(options.input, options.output, {
     onLine: line => clientSaid(line),
-    onEnd: () => void leave(),
+    onEnd(reason) {
+      if (reason instanceof LineTooLong) refuseLine(reason)
+      void leave(reason instanceof LineTooLong ? 1 : 0)
+    },
     onDrain: () => {
       slot.resume()
       drained?.resolve()
@@ -134,19 +143,35 @@ export function startProxy(options: ProxyOptions): AcpProxy {
       if (isStoreAway) log('storage: back: what was said meanwhile is stored')
       isStoreAway = false
     },
+    storeId: options.storeId ?? null,
+    relayOnly() {
+      log('the agent has the same store: it stores the conversations itself')
+      isRelayOnly = true
+    },
     giveUp: () => void leave(1),
   }
   const fromClient = createClientLineHandler(context)
   const fromAgent = createAgentLineHandler(context, requestIds, permissions, terminals)
-  const agentSaid = inOrder(fromAgent.handle, error => log(String(error)))
+  const agentSaid = inOrder(
+    (received: AgentLine) =>
+      isRelayOnly ? context.toClient(received.line.bytes) : fromAgent.handle(received),
+    (error: unknown) => log(String(error)),
+  )
 
   function clientSaid(line: WireLine): void {
     try {
-      if (line.message?.method !== undefined) fromClient(line)
+      if (isRelayOnly) context.toAgent(line.bytes)
+      else if (line.message?.method !== undefined) fromClient(line)
       else clientAnswered(line)
     } catch (error) {
       log(`not handled: ${errorText(error)}`)
     }
+  }
+
+  /** What follows a line that is too long cannot be read either: the client is told, and the proxy exits. */
+  function refuseLine({ message }: LineTooLong): void {
+    log(`the editor: ${message}`)
+    client.send(errorLine(null, { code: invalidRequest, message: `the line is too long: ${message}` }))
   }
 
   /** The client's answer to a request of the agent. Dropped if that process has ended. */

@@ -4,6 +4,7 @@ import type { MemoryReport } from '../memory/memory-report.ts'
 import type { RunningAgent } from '../process/agent-process-slot.ts'
 import type { PromptEnd } from '../seat/seat-prompt.ts'
 import { promptEndOf } from '../seat/seat-prompt.ts'
+import { listAlsoIn } from '../sessions/session-list.ts'
 import { messageFromPrompt } from '../transcript/message-from-prompt.ts'
 import { ConnectionEnded, RpcError } from '../wire/rpc-error.ts'
 import { withFirstElements } from '../wire/splice.ts'
@@ -62,6 +63,7 @@ export async function relayPrompt(
       },
     })
     answerClient(error)
+    await listAlsoIn(context.store, report.branch.conversationId, session.directory).catch(() => undefined)
     const logLoss = ({ saved }: Pick<TurnReport, 'saved'>) => {
       if (lost !== null && !saved) context.log(`storage: lost: ${String(lost)}`)
     }

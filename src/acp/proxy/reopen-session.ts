@@ -11,6 +11,7 @@ import { createFold, type FoldEffect } from '../transcript/fold.ts'
 import type { Heard } from '../transcript/heard.ts'
 import { replayUpdates } from '../transcript/replay-updates.ts'
 import { isObject } from '../wire/is-object.ts'
+import { allowsFallback } from '../wire/rpc-error.ts'
 import type { WireLine } from '../wire/wire-line.ts'
 import { isDeletedHere } from './client-requests.ts'
 import { createProxySession, findProxySession } from './create-session.ts'
@@ -81,6 +82,11 @@ async function adoptSession(context: ProxyContext, line: WireLine): Promise<void
   const { id, method, params } = line.message as { id: string | number; method: string; params: JsonObject }
   const sessionId = String(params.sessionId)
   const { capabilities } = await context.slot.ready()
+  if (method === 'session/resume' && capabilities.load) {
+    const adopted = await adoptSilently(context, sessionId, params)
+    context.toClient(adopted ? resultLine(id, adopted.shown) : unknownSessionLine(id, sessionId))
+    return
+  }
   const canOpen = method === 'session/load' ? capabilities.load : capabilities.resume
   if (!canOpen || (await isDeletedHere(context, sessionId))) {
     context.toClient(unknownSessionLine(id, sessionId))
@@ -107,13 +113,41 @@ async function adoptSession(context: ProxyContext, line: WireLine): Promise<void
     if (isObject(answer)) session.shown = answer
     return session
   })()
-  context.adoptions.set(sessionId, { window, done })
+  context.adoptions.set(sessionId, { window, isSilent: false, done })
   context.toAgent(line.bytes)
   try {
     await done
   } finally {
     context.adoptions.delete(sessionId)
   }
+}
+
+/** Copies a session that only the agent knows to the store, without showing it. Null if the agent cannot load
+ *  it, or if it was deleted here. */
+export async function adoptSilently(
+  context: ProxyContext,
+  sessionId: string,
+  params: JsonObject,
+): Promise<ProxySession | null> {
+  const agent = await context.slot.ready()
+  if (!agent.capabilities.load || (await isDeletedHere(context, sessionId))) return null
+  const window = openReplay(context.source)
+  const done = (async () => {
+    try {
+      const answer = await agent.request('session/load', { mcpServers: [], ...params, sessionId })
+      window.answered()
+      const session = await keep(context, sessionId, params, window)
+      if (isObject(answer)) session.shown = answer
+      return session
+    } catch (error) {
+      if (!allowsFallback(error)) throw error
+      return null
+    } finally {
+      context.adoptions.delete(sessionId)
+    }
+  })()
+  context.adoptions.set(sessionId, { window, isSilent: true, done })
+  return done
 }
 
 async function keep(

@@ -180,6 +180,7 @@ export interface UpdateRoute {
 export function routeUpdate(state: SeatState, heard: Heard): UpdateRoute {
   // The agent makes titles of injected text.
   if (heard.type === 'title') return { to: 'nowhere', show: state.injectedText === '' ? 'show' : 'hide' }
+  if (heard.type === 'aside') return { to: promptIn(state) ? 'turn' : 'nowhere', show: 'show' }
   if (!isHistoryUpdate(heard)) return { to: 'nowhere', show: 'show' }
   switch (state.phase) {
     case 'vacant':

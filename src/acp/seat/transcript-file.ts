@@ -1,9 +1,17 @@
-import { createWriteStream } from 'node:fs'
-import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import {
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import type { BranchRef } from '../../core/branch.ts'
 import type { Holder } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
@@ -40,7 +48,7 @@ let marks = 0
 
 /** Opens the folder, and removes the files of processes that have died. */
 export function openTranscripts({ store, directory, folder }: TranscriptFolderOptions): TranscriptFolder {
-  const opened = openFolder(folder ?? join(tmpdir(), `skein-${process.getuid?.() ?? 'user'}`))
+  const opened = openFolder(folder)
   // Reported where a file is written.
   opened.catch(() => undefined)
 
@@ -54,12 +62,16 @@ export function openTranscripts({ store, directory, folder }: TranscriptFolderOp
         const place = await opened
         const [path, unfinished] = [join(place, file), join(place, `${mark}-new`)]
         isHeld = true
-        await writeFile(join(place, mark), JSON.stringify(thisHolder()), { mode: 0o600 })
-        const messages = itemsOf(page => store.listPath(head, page))
-        const text = Readable.from(transcriptText(messages, directory))
-        await rm(unfinished, { force: true })
-        await pipeline(text, createWriteStream(unfinished, { flags: 'wx', mode: 0o600 }))
-        await rename(unfinished, path)
+        writeFileSync(join(place, mark), JSON.stringify(thisHolder()), { mode: 0o600 })
+        rmSync(unfinished, { force: true })
+        const to = openSync(unfinished, 'wx', 0o600)
+        try {
+          const messages = itemsOf(page => store.listPath(head, page))
+          for await (const piece of transcriptText(messages, directory)) writeSync(to, piece)
+        } finally {
+          closeSync(to)
+        }
+        renameSync(unfinished, path)
         return path
       }
 
@@ -70,8 +82,8 @@ export function openTranscripts({ store, directory, folder }: TranscriptFolderOp
           if (!isHeld) return
           isHeld = false
           const place = await opened
-          await rm(join(place, mark), { force: true })
-          await removeUnheld(place, [file])
+          rmSync(join(place, mark), { force: true })
+          removeUnheld(place, [file])
         },
       }
     },
@@ -79,33 +91,36 @@ export function openTranscripts({ store, directory, folder }: TranscriptFolderOp
 }
 
 /** Creates a private folder, or a new one if another user has a folder of this name. */
-async function openFolder(wanted: string): Promise<string> {
-  await mkdir(wanted, { recursive: true, mode: 0o700 })
-  const found = await lstat(wanted)
+async function openFolder(given: string | undefined): Promise<string> {
+  // Loaded here: most programs that import this never open a folder.
+  const { tmpdir } = await import('node:os')
+  const wanted = given ?? join(tmpdir(), `skein-${process.getuid?.() ?? 'user'}`)
+  mkdirSync(wanted, { recursive: true, mode: 0o700 })
+  const found = lstatSync(wanted)
   const isOurs = process.getuid === undefined || found.uid === process.getuid()
-  if (!found.isDirectory() || !isOurs || (found.mode & 0o077) !== 0) return mkdtemp(`${wanted}-`)
-  await sweep(wanted)
+  if (!found.isDirectory() || !isOurs || (found.mode & 0o077) !== 0) return mkdtempSync(`${wanted}-`)
+  sweep(wanted)
   return wanted
 }
 
 /** Removes the marks of dead processes, and files without marks. */
-async function sweep(place: string): Promise<void> {
-  const names = await readdir(place)
+function sweep(place: string): void {
+  const names = readdirSync(place)
   for (const name of names.filter(isMark)) {
-    const holder = await holderIn(join(place, name))
-    if (holder && isDead(holder)) await rm(join(place, name), { force: true })
+    const holder = holderIn(join(place, name))
+    if (holder && isDead(holder)) rmSync(join(place, name), { force: true })
   }
-  await removeUnheld(
+  removeUnheld(
     place,
     names.filter(name => name.endsWith('.md') || name.endsWith('-new')),
   )
 }
 
-async function removeUnheld(place: string, files: readonly string[]): Promise<void> {
-  const marks = (await readdir(place)).filter(isMark)
+function removeUnheld(place: string, files: readonly string[]): void {
+  const held = readdirSync(place).filter(isMark)
   for (const file of files) {
-    const isHeld = marks.some(mark => file === `${mark}-new` || mark.startsWith(`${file}.held-`))
-    if (!isHeld) await rm(join(place, file), { force: true })
+    const isHeld = held.some(mark => file === `${mark}-new` || mark.startsWith(`${file}.held-`))
+    if (!isHeld) rmSync(join(place, file), { force: true })
   }
 }
 
@@ -114,9 +129,9 @@ function isMark(name: string): boolean {
 }
 
 /** Null if the mark was removed meanwhile, or is being written. */
-async function holderIn(path: string): Promise<Holder | null> {
+function holderIn(path: string): Holder | null {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as Holder
+    return JSON.parse(readFileSync(path, 'utf8')) as Holder
   } catch {
     return null
   }

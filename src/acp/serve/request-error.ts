@@ -1,7 +1,7 @@
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
 import { errorText } from '../../core/error-text.ts'
 import { type ErrorCode, NotFoundError, SkeinError } from '../../core/errors.ts'
-import { internalError, invalidParams, noSuchSession } from '../wire/rpc-error.ts'
+import { authRequired, internalError, invalidParams, noSuchSession } from '../wire/rpc-error.ts'
 
 /** The JSON-RPC code of each of our errors: the client's input was wrong, the session is unknown, or we
  *  failed. */
@@ -23,8 +23,8 @@ const codes: Readonly<Record<ErrorCode, number>> = {
   expired: internalError,
   model_failed: internalError,
   context_length: internalError,
-  // Not "sign in first": there is nowhere to sign in, and the message names the variable to set.
-  missing_key: internalError,
+  // The message names the variable to set.
+  missing_key: authRequired,
   owned: invalidParams,
 }
 

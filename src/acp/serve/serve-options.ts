@@ -22,6 +22,8 @@ export type AgentParts = ModelOptions &
 export interface ServeOptions {
   readonly store: ServeStore
   readonly version: string
+  /** Identifies the store: a proxy of ours in front of this agent then stores nothing itself. */
+  readonly storeId?: string
   /** The models to choose from. Default: the first. */
   readonly models: NonEmpty<OfferedModel>
   /** Opens one of the models. Throws an error for people, for example if a key is missing. */

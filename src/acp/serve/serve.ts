@@ -9,6 +9,7 @@ import {
   ndJsonStream,
   PROTOCOL_VERSION,
 } from '@agentclientprotocol/sdk/unstable'
+import { storeIdKey } from '../sessions/session-id.ts'
 import { invalidParamsError, toRequestError } from './request-error.ts'
 import type { ServeOptions } from './serve-options.ts'
 import type { ServedSession } from './served-session.ts'
@@ -117,7 +118,7 @@ function setMode(session: ServedSession, mode: unknown): void {
   session.setMode(mode)
 }
 
-function introduction({ version }: ServeOptions): InitializeResponse {
+function introduction({ version, storeId }: ServeOptions): InitializeResponse {
   return {
     protocolVersion: PROTOCOL_VERSION,
     agentInfo: { name: 'skein', title: 'Skein', version },
@@ -128,6 +129,7 @@ function introduction({ version }: ServeOptions): InitializeResponse {
       promptCapabilities: { image: true, audio: true, embeddedContext: true },
       mcpCapabilities: { http: true, sse: false },
       sessionCapabilities: { list: {}, resume: {}, fork: {}, delete: {}, close: {} },
+      ...(storeId === undefined ? {} : { _meta: { [storeIdKey]: storeId } }),
     },
     authMethods: [],
   }

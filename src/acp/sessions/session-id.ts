@@ -4,6 +4,9 @@ import { conversationId } from '../../core/ids.ts'
 import { itemsOf } from '../../core/pages.ts'
 import type { BranchInConversation, ConversationReader } from '../../core/ports.ts'
 
+/** The `_meta` key under which our own agent names its store. */
+export const storeIdKey = 'skein.store'
+
 /** The prefix of a session id in the key of its branch. */
 export const sessionKeyPrefix = 'acp:'
 

@@ -1,8 +1,10 @@
 import type { BranchInfo } from '../../core/branch.ts'
+import { sha256Hex } from '../../core/hash.ts'
+import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import { collectPages } from '../../core/pages.ts'
-import type { ConversationReader, Lister } from '../../core/ports.ts'
+import type { ConversationReader, ConversationWriter, Lister } from '../../core/ports.ts'
 import { sessionKeyPrefix } from './session-id.ts'
 
 /** An entry of `session/list`. */
@@ -20,18 +22,41 @@ export interface SessionPage {
 
 const pageSize = 50
 
-/** A page of the conversations of a directory, or of all, newest first, of any agent. A branch with its own
- *  session id is a session of its own. */
+/** The mark of a conversation of another directory that was continued in this one. */
+function continuedIn(directory: string): { readonly [key: string]: true } {
+  return { [`acp_in_${sha256Hex(directory).slice(0, 16)}`]: true }
+}
+
+/** Marks a conversation of another directory, so that it is listed here, too. */
+export async function listAlsoIn(
+  store: Pick<ConversationReader, 'getConversation'> & Pick<ConversationWriter, 'updateConversation'>,
+  id: ConversationId,
+  directory: string,
+): Promise<void> {
+  const { directory: own, metadata } = await store.getConversation(id)
+  const mark = continuedIn(directory)
+  if (own === null || own === directory || Object.keys(mark).every(key => key in metadata)) return
+  await store.updateConversation(id, { metadata: { ...metadata, ...mark } })
+}
+
+/** A page of the conversations of a directory, or of all, newest first, of any agent. Conversations that were
+ *  continued in the directory are on its first page. A branch with its own session id is a session of its
+ *  own. */
 export async function listSessions(
   store: Pick<Lister, 'listConversations'> & Pick<ConversationReader, 'listBranches'>,
   { cwd, cursor }: JsonObject,
 ): Promise<SessionPage> {
-  const { items, next } = await store.listConversations({
-    kind: 'main',
-    limit: pageSize,
+  const page = { kind: 'main', limit: pageSize } as const
+  const { items: own, next } = await store.listConversations({
+    ...page,
     ...(typeof cwd === 'string' ? { directory: cwd } : {}),
     ...(typeof cursor === 'string' ? { after: cursor } : {}),
   })
+  const isFirst = typeof cwd === 'string' && typeof cursor !== 'string'
+  const elsewhere = isFirst ? await store.listConversations({ ...page, metadata: continuedIn(cwd) }) : null
+  const items = [...own, ...(elsewhere?.items ?? [])].sort(
+    (a, b) => Number(b.updatedAt) - Number(a.updatedAt),
+  )
   // A conversation without a directory cannot be opened, and one with an owner is written by its owner only.
   const open = items.filter(({ directory, owner }) => directory !== null && owner === null)
   const sessions = await Promise.all(

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { isObject } from '../wire/is-object.ts'
 import { type AnswerText, blockText, createAnswerText } from './answer-text.ts'
+import { blockFromContent } from './content.ts'
 import type { CallChange, Heard } from './heard.ts'
 import { createTerminals, type TerminalRecord, terminalIdsIn, terminalsToJson } from './terminal.ts'
 
@@ -73,6 +74,8 @@ export function createFold(mostText: number = mostTurnText): Fold {
   let running = new Set<CallState>()
   let hasEnded = false
   let characters = 0
+  /** The text of asides that arrive in chunks, by name. */
+  const asideTexts = new Map<string, string>()
   /** Bytes of answers beyond the limit. */
   let leftOut = 0
 
@@ -101,6 +104,15 @@ export function createFold(mostText: number = mostTurnText): Fold {
     const written = writeReady()
     open().answer.add(block, messageId)
     return isWords(block) ? [...written, { type: 'draft', piece: pieceOf(block) }] : written
+  }
+
+  /** Chunks of one text are one record. */
+  function traceAside({ name, update }: Extract<Heard, { type: 'aside' }>): readonly FoldEffect[] {
+    const chunk =
+      name.endsWith('_chunk') && isObject(update.content) ? blockText(blockFromContent(update.content)) : null
+    if (chunk === null) return [asideTrace(name, update)]
+    asideTexts.set(name, `${asideTexts.get(name) ?? ''}${chunk}`.slice(0, mostAside))
+    return []
   }
 
   /** Says in the last message how much of the turn is left out. */
@@ -177,6 +189,8 @@ export function createFold(mostText: number = mostTurnText): Fold {
           return []
         case 'plan':
           return [{ type: 'trace', event: { type: 'plan', data: { entries: heard.entries } } }]
+        case 'aside':
+          return traceAside(heard)
         case 'user':
         case 'usage':
         case 'title':
@@ -202,9 +216,20 @@ export function createFold(mostText: number = mostTurnText): Fold {
       noteLeftOut()
       const rest = steps
       steps = []
-      return rest.filter(({ answer, calls }) => answer.blocks.length + calls.length > 0).flatMap(write)
+      const traces = [...asideTexts].map(([name, text]) => asideTrace(name, { text }))
+      return [
+        ...traces,
+        ...rest.filter(({ answer, calls }) => answer.blocks.length + calls.length > 0).flatMap(write),
+      ]
     },
   }
+}
+
+/** Most characters of an aside that arrives in chunks. */
+const mostAside = 64 * 1024
+
+function asideTrace(name: string, update: JsonObject): FoldEffect {
+  return { type: 'trace', event: { type: 'agent_update', data: { update: name, ...update } } }
 }
 
 /** The bytes of a text, or the characters of its data. */

@@ -13,8 +13,8 @@ export function hear(update: unknown): Heard {
   return read?.(update) ?? { type: 'other', name }
 }
 
-/** Null if the update lacks an essential field. Inter-session messages, notices, compactions and subagents
- *  are about the agent, and not part of this conversation. */
+/** Null if the update lacks an essential field. Messages of other sessions, notices, compactions and
+ *  subagents are about the agent, and not part of this conversation: they are traced. */
 const readers: Readonly<Record<string, (update: JsonObject) => Heard | null>> = {
   user_message_chunk: update => pieceOf('user', update),
   agent_message_chunk: update => pieceOf('answer', update),
@@ -26,6 +26,12 @@ const readers: Readonly<Record<string, (update: JsonObject) => Heard | null>> = 
     if (!isObject(plan)) return null
     return { type: 'plan', entries: Array.isArray(plan.entries) ? plan.entries : plan }
   },
+  notice: asideOf,
+  compaction_update: asideOf,
+  compaction_summary_chunk: asideOf,
+  subagent_update: asideOf,
+  session_message: asideOf,
+  session_message_chunk: asideOf,
   usage_update: usageOf,
   session_info_update: ({ title }) =>
     typeof title === 'string' || title === null ? { type: 'title', title } : null,
@@ -84,6 +90,11 @@ function toolNameOf({ name, _meta }: JsonObject): string | null {
   const vendors = isObject(_meta) ? Object.values(_meta).filter(isObject) : []
   const names = vendors.map(({ toolName }) => toolName)
   return names.find((toolName): toolName is string => typeof toolName === 'string' && toolName !== '') ?? null
+}
+
+function asideOf({ sessionUpdate, ...update }: JsonObject): Heard {
+  const isSmall = JSON.stringify(update).length <= mostMeta
+  return { type: 'aside', name: String(sessionUpdate), update: isSmall ? update : { isTooLarge: true } }
 }
 
 function usageOf({ used, size, cost }: JsonObject): Heard | null {

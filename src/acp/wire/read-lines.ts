@@ -1,3 +1,4 @@
+import { findSpans } from './json-spans.ts'
 import type { RpcMessage, WireLine } from './wire-line.ts'
 
 /** Longer input is malformed, or has no line ends. */
@@ -82,11 +83,23 @@ export function parseLine(bytes: Buffer): WireLine {
 function messageOf(bytes: Buffer): RpcMessage | null {
   if (!isObjectText(bytes) || (bytes.length > 2 * deepest && isDeeper(bytes, deepest))) return null
   try {
-    return JSON.parse(bytes.toString('utf8')) as RpcMessage
+    return withExactId(JSON.parse(bytes.toString('utf8')) as RpcMessage, bytes)
   } catch {
     // Many agents print a greeting, some with a brace. Such a line is not a message.
     return null
   }
+}
+
+/** A large number would not survive parsing: it is printed as it was written. */
+function withExactId(message: RpcMessage, bytes: Buffer): RpcMessage {
+  if (typeof message.id !== 'number' || Number.isSafeInteger(message.id)) return message
+  const span = findSpans(bytes, ['id']).at(-1)
+  return span ? { ...message, id: rawJson(bytes.toString('utf8', span.from, span.to)) } : message
+}
+
+/** A value that `JSON.stringify` prints as this text. The type is that of the value. */
+function rawJson(text: string): number {
+  return (JSON as unknown as { rawJSON(text: string): number }).rawJSON(text)
 }
 
 /** Whether the text begins like an object. Only then is it parsed. */

@@ -23,6 +23,7 @@ export class ConnectionEnded extends Error {
 export const authRequired = -32_000
 /** The sender cancelled the request. */
 export const requestCancelled = -32_800
+export const invalidRequest = -32_600
 export const methodNotFound = -32_601
 export const invalidParams = -32_602
 export const internalError = -32_603

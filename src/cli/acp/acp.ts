@@ -1,5 +1,6 @@
 import type { OfferedModel } from '../../acp/serve/serve-options.ts'
 import { fullModelName, knownAliases } from '../../api/full-model-name.ts'
+import { sha256Hex } from '../../core/hash.ts'
 import { isNonEmpty, type NonEmpty } from '../../core/message.ts'
 import { modelName } from '../../core/model-name.ts'
 import { version } from '../../system/version.ts'
@@ -64,6 +65,7 @@ async function relay(
     store,
     command: { command, args: rest, cwd: context.cwd },
     name,
+    storeId: storeIdOf(context),
     ...handOver,
     input: stdin,
     output: process.stdout,
@@ -101,6 +103,7 @@ async function serveOwn(args: Args, context: CommandContext): Promise<number> {
       {
         store,
         version: version(),
+        storeId: storeIdOf(context),
         models: offeredModels(choice, context.env),
         log: say,
         async agentParts(model) {
@@ -121,6 +124,11 @@ async function serveOwn(args: Args, context: CommandContext): Promise<number> {
     await (await tools.catch(() => null))?.close()
   }
   return (await waitUntilSaved(store, context)) ? exitCode.ok : exitCode.failure
+}
+
+/** Identifies a store without naming it: agents of other programs get the answer, too. */
+function storeIdOf({ location }: CommandContext): string {
+  return sha256Hex(location().target).slice(0, 16)
 }
 
 /** An editor shows only the message of an error, so the hint of a UsageError is appended to it. */

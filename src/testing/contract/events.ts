@@ -129,6 +129,7 @@ export const eventsCases: readonly ContractCase[] = [
       resume: true,
       permission: true,
       plan: true,
+      agent_update: true,
       channel_edit: true,
       channel_delete: true,
       degraded: true,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { AgentContext, SessionUpdate, StopReason } from '@agentclientprotocol/sdk/unstable'
 import type { Entry } from './memory.ts'
 import { runCommand } from './run-command.ts'
-import type { Step, ToolStep } from './step.ts'
+import type { EditStep, Step, ToolStep } from './step.ts'
 
 export interface Playing {
   readonly client: Pick<AgentContext, 'notify' | 'request'>
@@ -51,6 +51,9 @@ export async function play(steps: AsyncIterable<Step>, playing: Playing): Promis
       case 'command':
         shown.push(...(await runCommand(step, playing, send)))
         return
+      case 'edit':
+        shown.push(await editFile(step, send))
+        return
       case 'plan':
         return send({ sessionUpdate: 'plan', entries: step.steps.map(planned) })
       case 'usage':
@@ -81,6 +84,26 @@ export async function play(steps: AsyncIterable<Step>, playing: Playing): Promis
 
 function planned(content: string) {
   return { content, priority: 'medium', status: 'pending' } as const
+}
+
+/** A change of a file. Returns its final state. */
+async function editFile(
+  { path, before, after }: EditStep,
+  send: (update: SessionUpdate) => Promise<void>,
+): Promise<SessionUpdate> {
+  const call = {
+    toolCallId: `call-${randomUUID()}`,
+    name: 'Edit',
+    title: `Edit ${path}`,
+    kind: 'edit',
+    rawInput: { file_path: path },
+  } as const
+  const diff = { type: 'diff', path, oldText: before === '' ? null : before, newText: after } as const
+  const locations = [{ path }]
+  await send({ sessionUpdate: 'tool_call', ...call, locations, status: 'in_progress' })
+  const end = { status: 'completed' as const, content: [diff] }
+  await send({ sessionUpdate: 'tool_call_update', toolCallId: call.toolCallId, ...end })
+  return { sessionUpdate: 'tool_call', ...call, locations, ...end }
 }
 
 /** A call from its beginning to its end. Returns its final state. */

@@ -8,6 +8,7 @@ export type Step =
   | { readonly type: 'title'; readonly title: string }
   | ToolStep
   | CommandStep
+  | EditStep
   /** The agent's process exits at once. */
   | { readonly type: 'die' }
   | { readonly type: 'stop'; readonly reason: 'end_turn' | 'max_tokens' | 'refusal' }
@@ -36,6 +37,15 @@ export interface CommandStep {
   /** Sent with the end of the call. */
   readonly rawOutput?: unknown
   readonly callId?: string
+}
+
+/** A change of a file, which the agent shows as a diff. */
+export interface EditStep {
+  readonly type: 'edit'
+  readonly path: string
+  /** Empty for a new file. */
+  readonly before: string
+  readonly after: string
 }
 
 /** A step of the model itself. */

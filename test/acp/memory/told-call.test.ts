@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { callText, changedLines, toldCall } from '../../../src/acp/memory/told-call.ts'
+import { callText, lineCounts, toldCall } from '../../../src/acp/memory/told-call.ts'
 import type { ToolCallBlock, ToolResultBlock } from '../../../src/core/block.ts'
 import type { Json, JsonObject } from '../../../src/core/json.ts'
 
@@ -147,5 +147,5 @@ it.each([
   ['a\nb\nc', 'a\nx\nb\ny\nc', 2, 0],
   ['same', 'same', 0, 0],
 ])('counts the changed lines of %j and %j', (before, after, added, removed) => {
-  expect(changedLines(before, after)).toEqual({ added, removed })
+  expect(lineCounts(before, after)).toEqual({ added, removed })
 })

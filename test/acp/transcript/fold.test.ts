@@ -347,3 +347,18 @@ it('text beyond the limit of a turn is counted, and calls are still recorded', (
     'assistant: text 9\n[… 11 bytes left out …]',
   ])
 })
+
+it('traces news of the agent about itself, and joins the chunks of one text', () => {
+  const fold = createFold()
+  const traced = (effects: readonly FoldEffect[]) =>
+    effects.flatMap(effect => (effect.type === 'trace' ? [effect.event] : []))
+  const chunk = (text: string) =>
+    hear({ sessionUpdate: 'compaction_summary_chunk', content: { type: 'text', text } })
+  expect(traced(fold.hear(hear({ sessionUpdate: 'notice', message: 'slow today' })))).toEqual([
+    { type: 'agent_update', data: { update: 'notice', message: 'slow today' } },
+  ])
+  expect([...fold.hear(chunk('All of ')), ...fold.hear(chunk('it.'))]).toEqual([])
+  expect(traced(fold.end())).toEqual([
+    { type: 'agent_update', data: { update: 'compaction_summary_chunk', text: 'All of it.' } },
+  ])
+})

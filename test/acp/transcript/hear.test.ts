@@ -62,19 +62,20 @@ describe('an update', () => {
     ['session_info_update', { title: null }, { type: 'title', title: null }],
     ['session_info_update', { updatedAt: 'now' }, { type: 'other', name: 'session_info_update' }],
     ['current_mode_update', { currentModeId: 'ask' }, { type: 'mode', mode: 'ask' }],
+    ...['available_commands_update', 'config_option_update', 'plan_removed', 'toString', 'of_the_future'].map(
+      name => [name, { content: text('no') }, { type: 'other', name }] as const,
+    ),
     ...[
-      'available_commands_update',
-      'config_option_update',
       'notice',
       'compaction_update',
       'compaction_summary_chunk',
-      'plan_removed',
       'subagent_update',
       'session_message',
       'session_message_chunk',
-      'toString',
-      'of_the_future',
-    ].map(name => [name, { content: text('no') }, { type: 'other', name }] as const),
+    ].map(name => {
+      const update = { content: text('news') }
+      return [name, update, { type: 'aside', name, update }] as const
+    }),
   ]
   it.each(cases)('is read: %s', (sessionUpdate, fields, heard) => {
     expect(hear({ sessionUpdate, ...fields })).toEqual(heard)

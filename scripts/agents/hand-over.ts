@@ -1,0 +1,96 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import type { AcpClient } from '../../test/acp/agents/client.ts'
+import { codingFacts, codingTurns, factsIn, transcriptIn } from '../../test/acp/agents/coding-talk.ts'
+import { asZed } from '../../test/acp/agents/zed.ts'
+import { questionOf } from './model.ts'
+import { notOffered, readCapabilities, tried } from './restart.ts'
+import type { Cell } from './seen-by.ts'
+import { type AgentWorld, quiet } from './world.ts'
+
+/** Ten coding turns in an editor like Zed: is the output of commands kept, and what does another agent know
+ *  that continues the work? */
+export interface HandOverCells {
+  readonly terminal: Cell
+  readonly facts: Cell
+}
+
+const results = codingFacts.filter(({ kind }) => kind === 'result').map(({ text }) => text)
+
+export async function handOver(world: AgentWorld, next: AgentWorld | null): Promise<HandOverCells> {
+  const client = await world.start(asZed())
+  const sessionId = await client.newSession()
+  for (const { words } of codingTurns) {
+    await client.prompt(sessionId, words)
+    await quiet(client, 300)
+  }
+  await client.kill9()
+  return { terminal: await shownAgain(world, sessionId), facts: await knownTo(next, sessionId) }
+}
+
+/** Whether a load shows the output of every command, and the store has it. */
+async function shownAgain(world: AgentWorld, sessionId: string): Promise<Cell> {
+  const client = await world.start(asZed())
+  const cell = await tried(readCapabilities(client).load, async () => {
+    await client.load(sessionId)
+    await quiet(client)
+    const shown = outputsIn(client, sessionId)
+    const stored = existsSync(world.store) ? await storedResults(world.store) : shown
+    return verdictOf('shown', shown) ?? verdictOf('stored', stored) ?? 'yes'
+  })
+  await client.kill9()
+  return cell
+}
+
+function verdictOf(what: string, text: string): Cell | null {
+  const found = results.filter(one => text.includes(one)).length
+  return found === results.length ? null : `no: ${found} of ${results.length} ${what}`
+}
+
+/** What an editor shows of tool calls: without their arguments, which contain the same words. */
+function outputsIn(client: AcpClient, sessionId: string): string {
+  return client
+    .updates(sessionId)
+    .filter(({ sessionUpdate }) => sessionUpdate.startsWith('tool_call'))
+    .map(({ content, rawOutput, _meta }) => JSON.stringify([content, rawOutput, _meta]))
+    .join('\n')
+}
+
+async function storedResults(file: string): Promise<string> {
+  await using store = await openSqliteStore(file)
+  const { items } = await store.listConversations()
+  const texts = await Promise.all(
+    items.map(async ({ branch }) => (branch.head === null ? [] : await pathOf(store, branch.head))),
+  )
+  return texts
+    .flat()
+    .filter(({ role }) => role === 'tool_result')
+    .map(message => JSON.stringify(message.content) + textOf(message))
+    .join('\n')
+}
+
+/** The facts in the first request of another agent that continues the conversation. */
+async function knownTo(next: AgentWorld | null, sessionId: string): Promise<Cell> {
+  if (!next) return notOffered
+  const client = await next.start(asZed())
+  try {
+    await client.load(sessionId)
+    await client.prompt(sessionId, `${questionOf('next')} What is still open?`)
+    const asked = next.model.asked('next')
+    if (!asked) return 'no: the model was not asked'
+    const request = asked.messages.map(({ text }) => text).join('\n')
+    const { found, missing } = factsIn(request)
+    const file = transcriptIn(request)
+    const rest = factsIn(`${request}${file === null ? '' : readFileSync(file, 'utf8')}`)
+    const isGood =
+      found >= codingFacts.length * 0.9 &&
+      rest.missing.length === 0 &&
+      missing.every(({ kind }) => kind !== 'decision' && kind !== 'spec')
+    const lost = rest.missing.length > 0 ? `, ${rest.missing.map(({ text }) => text).join('; ')} nowhere` : ''
+    return `${isGood ? 'yes' : 'no'}: ${found} of ${codingFacts.length} in ${next.name}${lost}`
+  } finally {
+    await client.kill9()
+  }
+}
