@@ -14,18 +14,6 @@ export function createLineSender(
 ): LineSender {
   let isOpen = true
   let isDrained = true
-  let isGathering = false
-
-  /** The lines of one tick are one write: after a pause of ours, many wait. */
-  function gather(): void {
-    if (isGathering) return
-    isGathering = true
-    output.cork()
-    process.nextTick(() => {
-      isGathering = false
-      output.uncork()
-    })
-  }
 
   function drained(): void {
     if (isDrained || output.writableLength > 0) return
@@ -50,7 +38,6 @@ export function createLineSender(
     send(line) {
       if (!isOpen || !output.writable) return
       isDrained = false
-      gather()
       output.write(typeof line === 'string' ? `${line}\n` : Buffer.concat([line, lineEnd]), drained)
     },
     get unsent() {

@@ -21,16 +21,16 @@ export interface CodingFact {
 }
 
 const clauses = Array.from(
-  { length: 52 },
+  { length: 60 },
   (_, i) => `${i + 1}. Field ${i + 1} has a name, a type and a width of ${i + 3} columns.`,
 )
 
 /** A specification of about 3.6 kB, with facts at its beginning, in its middle and at its end. */
 const spec = [
   'SPEC-BEGIN: records are separated by U+001E.',
-  ...clauses.slice(0, 26),
+  ...clauses.slice(0, 30),
   'SPEC-MIDDLE: empty fields are kept.',
-  ...clauses.slice(26),
+  ...clauses.slice(30),
   'SPEC-END: the last record has no separator.',
 ].join('\n')
 
@@ -46,7 +46,7 @@ export const codingTurns: readonly CodingTurn[] = [
   turn(
     'spec',
     `This is the format. DECISION-strict: refuse unknown fields.\n${spec}`,
-    'ANSWER-spec: read all 52 fields.',
+    'ANSWER-spec: read all 60 fields.',
   ),
   {
     ...turn(
