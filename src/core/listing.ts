@@ -154,6 +154,9 @@ export interface SearchOptions {
   readonly directory?: string | readonly string[]
   /** Only conversations of this kind. Default: both. */
   readonly kind?: ConversationKind
+  /** Only these conversations, at most 1,000. An empty list finds nothing, and so does an unknown id.
+   *  Default: all. */
+  readonly conversations?: readonly ConversationId[]
   /** Most milliseconds to search. A search that needs longer returns the hits that it has; `next` continues
    *  it. Default: 1,000. */
   readonly budgetMs?: number

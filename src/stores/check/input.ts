@@ -293,7 +293,18 @@ export const checkSearch = fields<Omit<SearchOptions, 'after' | 'signal'>>({
   ...each(optional, { limit: f.numberFrom(1, 200), order: f.wordFrom('newest', 'ranked') }),
   ...each(optional, { snippetLength: f.numberFrom(20, 2_000), directory: checkDirectories, kind: checkKind }),
   budgetMs: optional(f.checkInt53),
+  conversations: optional(checkConversations),
 })
+
+/** The index is asked for each of them by name. */
+const mostConversations = 1_000
+
+function checkConversations(ids: readonly string[], field: string): void {
+  if (!Array.isArray(ids)) throw new InvalidError(field, 'must be a list of ids')
+  if (ids.length > mostConversations)
+    throw new InvalidError(field, `must have at most ${mostConversations} ids`)
+  for (const id of ids) conversationId(id)
+}
 
 export const checkFollowActivity = fields<Pick<FollowActivityOptions, 'since'>>({
   since: optional(checkTime),

@@ -41,8 +41,8 @@ export interface TokenMatch {
   readonly all: readonly string[]
   /** For each prefix, a token that begins with it. */
   readonly prefixes: readonly string[]
-  /** At least one of these tokens, if there are any. */
-  readonly any: readonly string[]
+  /** At least one token of each list. A list is not empty. */
+  readonly any: readonly (readonly string[])[]
   /** None of these tokens. */
   readonly none: readonly string[]
 }

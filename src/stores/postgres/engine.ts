@@ -353,7 +353,7 @@ function rethrow(error: unknown): never {
  *  backslash have a meaning. */
 export function matchText({ all, prefixes, any, none }: TokenMatch): string {
   const parts = [...all.map(quote), ...prefixes.map(prefix => `${quote(prefix)}:*`)]
-  if (any.length > 0) parts.push(`(${any.map(quote).join(' | ')})`)
+  for (const list of any) parts.push(`(${list.map(quote).join(' | ')})`)
   parts.push(...none.map(token => `!${quote(token)}`))
   return parts.join(' & ')
 }

@@ -254,7 +254,7 @@ function runner(db: Database, sql: string): () => void {
 /** The query in the language of FTS5. Tokens contain no quotes, so quoting them is enough. */
 export function matchText({ all, prefixes, any, none }: TokenMatch): string {
   const wanted = [...all.map(quote), ...prefixes.map(prefix => `${quote(prefix)}*`)]
-  if (any.length > 0) wanted.push(`(${any.map(quote).join(' OR ')})`)
+  for (const list of any) wanted.push(`(${list.map(quote).join(' OR ')})`)
   const unwanted = none.map(token => ` NOT ${quote(token)}`).join('')
   return `(${wanted.join(' AND ')})${unwanted}`
 }

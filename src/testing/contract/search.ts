@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { InvalidError } from '../../core/errors.ts'
+import type { ConversationId } from '../../core/ids.ts'
 import type { SearchHit, SearchOptions } from '../../core/listing.ts'
 import type { Store } from '../../core/ports.ts'
 import { casesOf, rejects } from './build.ts'
@@ -230,6 +231,34 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual(await names(store, planted, 'ts', { directory: [] }), [])
     await rejects(store.search('ts', { directory: ['/work', '/a\0b'] }), 'invalid')
     await rejects(store.search('ts', { kind: 'other' as never }), 'invalid')
+  }),
+
+  it('filters by conversations', async world => {
+    const { store } = world
+    const talks = []
+    for (const words of ['red apple', 'green apple', 'apple tree']) {
+      const { conversation, branch } = await store.create()
+      await store.append(branch, null, [{ role: 'user', content: words }])
+      talks.push(conversation.id)
+    }
+    const [red, green, tree] = talks as [ConversationId, ConversationId, ConversationId]
+    const found = async (query: string, conversations: readonly ConversationId[]) => {
+      const { items, unindexed } = await store.search(query, { conversations })
+      assert.equal(unindexed, 0)
+      return items.map(({ conversation }) => conversation.id).sort()
+    }
+    const unknown = '00000000-0000-4000-8000-000000000000' as ConversationId
+    for (const isIndexed of [false, true]) {
+      if (isIndexed) await store.indexSearch()
+      assert.deepEqual(await found('apple', [red, tree]), [red, tree].sort())
+      assert.deepEqual(await found('apple role:user role:assistant', [green, unknown]), [green])
+      assert.deepEqual(await found('app*', [green]), [green])
+      assert.deepEqual(await found(`apple in:${red}`, [red, green]), [red])
+      assert.deepEqual(await found(`apple in:${red}`, [green]), [])
+      assert.deepEqual(await found('apple', [unknown]), [])
+      assert.deepEqual(await found('apple', []), [])
+    }
+    await rejects(store.search('apple', { conversations: ['nothing' as ConversationId] }), 'invalid')
   }),
 
   it('returns the message, its conversation and its branches for each hit', async world => {

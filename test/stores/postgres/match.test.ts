@@ -6,7 +6,7 @@ import { freshDatabase } from './database.ts'
 const none = { all: [], prefixes: [], any: [], none: [] }
 
 it('matchText asks for all words, for prefixes, for one of several, and for none of others', () => {
-  const match = { all: ['one', 'two'], prefixes: ['pre'], any: ['=ruser', '=rsystem'], none: ['not'] }
+  const match = { all: ['one', 'two'], prefixes: ['pre'], any: [['=ruser', '=rsystem']], none: ['not'] }
   expect(matchText(match)).toBe(`'one' & 'two' & 'pre':* & ('=ruser' | '=rsystem') & !'not'`)
 })
 

@@ -40,7 +40,8 @@ export interface SearchPlan {
 
 /** The conditions that are not words. */
 export interface SearchFilters {
-  readonly conv: Conv | null
+  /** Only these conversations. Null: all. */
+  readonly convs: ReadonlySet<Conv> | null
   readonly directories: readonly string[] | null
   readonly kind: ConversationKind | null
   /** Milliseconds, both included. */
@@ -62,12 +63,8 @@ export function* planSearch(
   const prefixes = query.all.flatMap(term => (term.requiredPrefix === null ? [] : [term.requiredPrefix]))
   // The index can exclude a word that it decides alone, but not a phrase.
   const none = query.none.filter(term => !term.check && !term.prefix).flatMap(term => term.required)
-  let conv: Conv | null = null
-  if (query.conversation !== null) {
-    const { conversation } = yield* resolve(query.conversation)
-    conv = (yield* needConversation(conversation.id)).conv
-    required.push(scopes.conversation(conv))
-  }
+  const convs = yield* scopeOf(query, options)
+  const any = [query.roles.map(scopes.role), [...(convs ?? [])].map(scopes.conversation)]
   if (required.length === 0) required.push(scopes.everything)
   const from = query.since?.getTime() ?? 0
   const latest = query.before ? query.before.getTime() - 1 : latestTime
@@ -79,14 +76,16 @@ export function* planSearch(
     unfiltered: source([], { directories: null, kind: null }),
     prefixes,
     isFiltered,
-    filters: { conv, directories, kind, from, latest, roles: query.roles },
+    filters: { convs, directories, kind, from, latest, roles: query.roles },
   }
 
   function source(
     asked: readonly string[],
     filters: Pick<SearchFilters, 'directories' | 'kind'>,
   ): CandidateSource {
-    const match = matchText({ all: required, prefixes: asked, any: query.roles.map(scopes.role), none })
+    const groups = any.filter(list => list.length > 0)
+    const match = matchText({ all: required, prefixes: asked, any: groups, none })
+    if (convs?.size === 0) return nowhere
     return {
       read: (upto, limit, after = -1) =>
         all('candidates', {
@@ -101,6 +100,34 @@ export function* planSearch(
       },
     }
   }
+}
+
+/** The source of a search that names no conversation. */
+const nowhere: CandidateSource = {
+  *read() {
+    return []
+  },
+  *floor() {
+    return undefined
+  },
+}
+
+/** The conversations that the query or the options name. Null: all. */
+function* scopeOf(query: SearchQuery, options: SearchOptions): Program<ReadonlySet<Conv> | null> {
+  const listed = options.conversations && (yield* convsOf(options.conversations))
+  if (query.conversation === null) return listed ?? null
+  const { conversation } = yield* resolve(query.conversation)
+  const { conv } = yield* needConversation(conversation.id)
+  return new Set(listed === undefined || listed.has(conv) ? [conv] : [])
+}
+
+/** An unknown id is left out. */
+function* convsOf(ids: readonly ConversationId[]): Program<ReadonlySet<Conv>> {
+  const rows: (() => readonly { readonly conv: Conv }[])[] = []
+  for (const id of ids) rows.push(yield* later('conversationById', { id }))
+  // The rows can be read after the next statement.
+  if (ids.length > 0) yield* first('indexForm', {})
+  return new Set(rows.flatMap(read => read().map(({ conv }) => conv)))
 }
 
 /** What to show of the messages that were found. One that was erased or deleted meanwhile is left out, and so

@@ -79,7 +79,7 @@ function choose(rows: readonly UnindexedNewestRow[], filters: SearchFilters): Un
 }
 
 function isInScope({ conv, directory, kind }: UnindexedNewestRow, filters: SearchFilters): boolean {
-  if (filters.conv !== null && conv !== filters.conv) return false
+  if (filters.convs !== null && !filters.convs.has(conv)) return false
   if (filters.kind !== null && kind !== filters.kind) return false
   return filters.directories === null || (directory !== null && filters.directories.includes(directory))
 }
