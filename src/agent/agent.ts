@@ -6,7 +6,7 @@ import { checkChoice } from '../core/check.ts'
 import { InvalidError } from '../core/errors.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
-import { createSerialQueue, type SerialQueue } from '../core/wait.ts'
+import { createKeyedQueue } from '../core/wait.ts'
 import { savedWithin } from '../recorder/waiting-turns.ts'
 import { resolveModel } from './agent-model.ts'
 import { approvalMemory } from './approval/approval.ts'
@@ -180,6 +180,7 @@ function stateOf(options: AgentOptions): AgentState {
       reserveOutput: options.window?.reserveOutput,
       calibration: options.calibration ?? { current: uncalibrated },
       shortenResults: shortenToolResults(largeResult, options.count),
+      speakers: options.speakers ?? false,
     },
   }
 }
@@ -209,20 +210,4 @@ function checkWords({ content }: NewMessage): void {
 
 function isBlank(block: Block): boolean {
   return block.type === 'text' && String(block.text).trim() === ''
-}
-
-/** Runs work of the same name one after the other, in the order of the calls; work of other names in
- *  parallel. */
-function createKeyedQueue() {
-  const queues = new Map<string, { readonly queue: SerialQueue; waiting: number }>()
-  return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    const own = queues.get(name) ?? { queue: createSerialQueue(), waiting: 0 }
-    queues.set(name, own)
-    own.waiting++
-    try {
-      return await own.queue(work)
-    } finally {
-      if (--own.waiting === 0) queues.delete(name)
-    }
-  }
 }

@@ -13,7 +13,7 @@ import { agentTools, readResultName, specsOf } from './tools/tool.ts'
 export interface NextContextOptions
   extends Pick<
     AgentOptions,
-    'system' | 'tools' | 'window' | 'maxOutput' | 'calibration' | 'count' | 'largeResult'
+    'system' | 'tools' | 'window' | 'maxOutput' | 'calibration' | 'count' | 'largeResult' | 'speakers'
   > {
   /** The name of the model. */
   readonly model: string
@@ -51,6 +51,7 @@ export async function nextContext(
     tools: agentTools(tools),
     readResult: { [readResultName]: readResult(null, largeResult) },
     shortenResults: shortenToolResults(largeResult, count),
+    speakers: options.speakers ?? false,
   }
   const shown = shownTo(loop, history.messages)
   const pinned = {

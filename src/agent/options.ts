@@ -44,6 +44,9 @@ export interface AgentOptions extends ModelOptions {
   /** Sends a digest of earlier conversations that are relevant to the first message, or to a query. It is not
    *  stored as a message. */
   readonly recall?: boolean | { readonly query: string }
+  /** Names the author of each message of the user whose `metadata.author` has an `id` and a `name`, in a line
+   *  before the words. The line is part of the model call and not stored. Default: false. */
+  readonly speakers?: boolean
   /** Counts tokens. Default: characters / 4. */
   readonly count?: CountTokens
   /** Most model calls of a turn. Default: 50. */

@@ -1,5 +1,6 @@
 import type { Calibration } from '../context/fit/calibrate.ts'
 import type { CountTokens, Window } from '../context/fit/window.ts'
+import { nameSpeaker } from '../context/view/name-speaker.ts'
 import { asBlocks, type ToolCallBlock } from '../core/block.ts'
 import type { MessageId } from '../core/ids.ts'
 import { type Message, type NewMessage, textOf } from '../core/message.ts'
@@ -35,6 +36,8 @@ export interface LoopSettings {
   readonly reserveOutput: number | undefined
   readonly calibration: { current: Calibration }
   readonly shortenResults: ShortenResults
+  /** Names the authors of messages. */
+  readonly speakers: boolean
 }
 
 /** The facts of one turn. */
@@ -171,15 +174,18 @@ function addToPath(progress: TurnProgress, message: NewMessage, id: MessageId | 
   progress.path.push(localMessage(message, progress.path.at(-1), id))
 }
 
-/** What the model gets of a path: large results are shortened, and the tool that reads the rest of them is
- *  offered with the others. */
+/** What the model gets of a path: large results are shortened, the tool that reads the rest of them is
+ *  offered with the others, and the speakers are named. */
 export function shownTo(
-  loop: Pick<LoopSettings, 'tools' | 'readResult' | 'shortenResults'>,
+  loop: Pick<LoopSettings, 'tools' | 'readResult' | 'shortenResults' | 'speakers'>,
   path: readonly Message[],
 ): { readonly path: readonly Message[]; readonly tools: Tools } {
   const shown = path.map(loop.shortenResults)
   const isShortened = shown.some((message, i) => message !== path[i])
-  return { path: shown, tools: isShortened ? { ...loop.tools, ...loop.readResult } : loop.tools }
+  return {
+    path: loop.speakers ? shown.map(nameSpeaker) : shown,
+    tools: isShortened ? { ...loop.tools, ...loop.readResult } : loop.tools,
+  }
 }
 
 /** The tokens of an answer as the provider reports them, without those of its reasoning, which is not sent

@@ -38,3 +38,19 @@ export function createSerialQueue(): SerialQueue {
     return result
   }
 }
+
+/** Runs work of the same name one after the other, in the order of the calls; work of other names in
+ *  parallel. */
+export function createKeyedQueue() {
+  const queues = new Map<string, { readonly queue: SerialQueue; waiting: number }>()
+  return async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const own = queues.get(name) ?? { queue: createSerialQueue(), waiting: 0 }
+    queues.set(name, own)
+    own.waiting++
+    try {
+      return await own.queue(work)
+    } finally {
+      if (--own.waiting === 0) queues.delete(name)
+    }
+  }
+}

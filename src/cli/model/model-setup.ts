@@ -198,7 +198,10 @@ export function agentSettings(
   config: Config,
   model: string,
   call: CallOptions = { window: null, options: {} },
-): ModelOptions & { readonly window: { readonly limit: number } } & Pick<AgentOptions, 'strategy'> {
+): ModelOptions & { readonly window: { readonly limit: number } } & Pick<
+    AgentOptions,
+    'strategy' | 'speakers'
+  > {
   const { maxTokens, keepRecentMessages, maxMessages, maxAgeMs, loadLimit, tokenStrategy } =
     config.conversation
   const own = settingsOfModel(config, model)
@@ -206,6 +209,8 @@ export function agentSettings(
   return {
     ...mergeModelOptions(own.options, call.options),
     strategy: tokenStrategy,
+    // Conversations of a channel with several people continue here too.
+    speakers: true,
     window: {
       limit: limit ?? windowOf(model).limit,
       keepRecent: keepRecentMessages,

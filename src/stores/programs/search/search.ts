@@ -64,7 +64,9 @@ export function* planSearch(
   // The index can exclude a word that it decides alone, but not a phrase.
   const none = query.none.filter(term => !term.check && !term.prefix).flatMap(term => term.required)
   const convs = yield* scopeOf(query, options)
-  const any = [query.roles.map(scopes.role), [...(convs ?? [])].map(scopes.conversation)]
+  // Of no conversation: a token that no entry has.
+  const places = convs?.size === 0 ? ['=c'] : [...(convs ?? [])].map(scopes.conversation)
+  const any = [query.roles.map(scopes.role), places]
   if (required.length === 0) required.push(scopes.everything)
   const from = query.since?.getTime() ?? 0
   const latest = query.before ? query.before.getTime() - 1 : latestTime
@@ -85,7 +87,6 @@ export function* planSearch(
   ): CandidateSource {
     const groups = any.filter(list => list.length > 0)
     const match = matchText({ all: required, prefixes: asked, any: groups, none })
-    if (convs?.size === 0) return nowhere
     return {
       read: (upto, limit, after = -1) =>
         all('candidates', {
@@ -100,16 +101,6 @@ export function* planSearch(
       },
     }
   }
-}
-
-/** The source of a search that names no conversation. */
-const nowhere: CandidateSource = {
-  *read() {
-    return []
-  },
-  *floor() {
-    return undefined
-  },
 }
 
 /** The conversations that the query or the options name. Null: all. */
