@@ -28,6 +28,8 @@ ${sectionDeclarations.map(describeSection).join('\n')}
 | \`SKEIN_MODEL\` | The same as \`model\` |
 | \`SKEIN_<SETTING>\` | A setting of \`conversation\`, such as \`SKEIN_MAX_TOKENS\` |
 | \`SKEIN_DEBUG\` | Prints statements, retries and model calls: [debugging.md](debugging.md) |
+| \`DISCORD_TOKEN\` | The same as \`discord.token\` |
+| \`SKEIN_DISCORD_API\` | The address of Discord's API, for tests and proxies |
 ${providers.map(keyRow).join('\n')}
 | \`NO_COLOR\`, \`PAGER\` | As in other programs |
 `

@@ -1,6 +1,7 @@
 import type { ToolResultPolicy } from '../core/conversation.ts'
 import type { ModelOptions } from '../core/model.ts'
 import type { AgentSettings } from './agent-settings.ts'
+import type { DiscordSettings } from './discord-settings.ts'
 import type { ServerSettings } from './server-settings.ts'
 import type { SubagentSettings, ToolSettings } from './tool-settings.ts'
 
@@ -83,6 +84,8 @@ export interface Config {
   readonly tools: ToolSettings
   /** The HTTP service. */
   readonly server: ServerSettings
+  /** The Discord bot. */
+  readonly discord: DiscordSettings
   /** Subagents by name. */
   readonly subagents: Readonly<Record<string, SubagentSettings>>
   /** The source of a value, by its path in the file (`conversation.max_tokens`, `models.fast`). A setting

@@ -138,7 +138,7 @@ export const channelSettings = {
 export const channelSection: SectionDeclaration = {
   path: 'channels.<name>',
   about:
-    'A channel is a place where people talk to an agent: `cli` is the command, `acp` an editor. `skein ls ' +
+    'A channel is a place where people talk to an agent: `cli` is the command, `acp` an editor, `discord` the bot. `skein ls ' +
     '--json` shows the channel of each conversation.',
   settings: channelSettings,
   example: `channels:

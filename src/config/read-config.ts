@@ -8,6 +8,7 @@ import { InvalidError } from '../core/errors.ts'
 import { homeFolder } from '../system/home-folder.ts'
 import { acpDefaults, type Config, conversationDefaults, type ValueSource } from './config.ts'
 import { conversationSettings } from './conversation-settings.ts'
+import { discordDefaults } from './discord-settings.ts'
 import { configFolder, type Environment } from './folder.ts'
 import { defaultNote, type Findings, sectionOf } from './section.ts'
 import { type Draft, takeSections } from './sections.ts'
@@ -44,6 +45,7 @@ export async function inspectConfig(cwd: string, env: Environment): Promise<Insp
     acp: acpDefaults,
     tools: toolDefaults,
     server: serverDefaults,
+    discord: discordDefaults,
     subagents: {},
   }
   const problems: InvalidError[] = []
@@ -65,8 +67,8 @@ export async function inspectConfig(cwd: string, env: Environment): Promise<Insp
   return { config: { ...draft, sources, files, ignored }, problems }
 }
 
-/** `SKEIN_MODEL`, and `SKEIN_` followed by the name of a conversation setting. An empty variable counts as
- *  unset. */
+/** `SKEIN_MODEL`, `DISCORD_TOKEN`, and `SKEIN_` followed by the name of a conversation setting. An empty
+ *  variable counts as unset. */
 function takeEnvironment(
   env: Environment,
   draft: Draft,
@@ -77,6 +79,11 @@ function takeEnvironment(
   if (model) {
     draft.model = model
     sources.model = { kind: 'environment', variable: 'SKEIN_MODEL' }
+  }
+  const token = env.DISCORD_TOKEN?.trim()
+  if (token) {
+    draft.discord = { ...draft.discord, token }
+    sources['discord.token'] = { kind: 'environment', variable: 'DISCORD_TOKEN' }
   }
   for (const { field, name, reader, standard } of conversationSettings) {
     const variable = `SKEIN_${name.toUpperCase()}`

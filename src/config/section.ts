@@ -24,6 +24,8 @@ export interface Section {
   needed<T>(name: string, reader: Reader<T>): T | undefined
   /** A list of texts; empty if it is missing. */
   list(name: string): readonly string[]
+  /** A list of long numbers in quotes: unquoted, YAML rounds them. */
+  ids(name: string): readonly string[]
   /** A mapping of names to texts. */
   texts(name: string): readonly (readonly [string, string])[]
   section(name: string): Section | null
@@ -63,6 +65,16 @@ export function sectionOf(entry: Entry, path: string, findings: Findings): Secti
       }
       note(at(name), member.line)
       return member.value.flatMap(item => asText(item, name) ?? [])
+    },
+    ids(name) {
+      const member = members.get(name)
+      if (!member || member.value === null) return []
+      if (!isList(member.value)) {
+        problem(member.line, name, 'is not a list')
+        return []
+      }
+      note(at(name), member.line)
+      return member.value.flatMap(item => asId(item, name) ?? [])
     },
     texts(name) {
       const member = members.get(name)
@@ -129,6 +141,17 @@ export function sectionOf(entry: Entry, path: string, findings: Findings): Secti
   function asText({ line, value }: Entry, name: string): string | undefined {
     if (isPlain(value) && value !== null) return String(value)
     problem(line, name, 'is not text')
+    return undefined
+  }
+
+  function asId({ line, value }: Entry, name: string): string | undefined {
+    if (typeof value === 'string' && /^\d{1,20}$/.test(value)) return value
+    const isRounded = typeof value === 'number'
+    problem(
+      line,
+      name,
+      isRounded ? 'put the id in quotes: YAML rounds long numbers' : 'is not an id: digits only',
+    )
     return undefined
   }
 

@@ -8,6 +8,7 @@ import {
   projectSection,
   projectSettings,
 } from './conversation-settings.ts'
+import { discordAllowSection, discordSection, readDiscord } from './discord-settings.ts'
 import {
   modelSection,
   optionSection,
@@ -122,6 +123,8 @@ export const sectionDeclarations: readonly SectionDeclaration[] = [
   toolSection,
   subagentSection,
   serverSection,
+  discordSection,
+  discordAllowSection,
 ]
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
@@ -164,6 +167,7 @@ export function takeSections(root: Section, draft: Draft): void {
   takeAcp(root.section('acp'), draft)
   draft.tools = readTools(root.section('tools'), draft.tools)
   draft.server = readServer(root.section('server'), draft.server)
+  draft.discord = readDiscord(root.section('discord'), draft.discord)
   for (const [name, section] of root.sections('subagents')) {
     const subagent = readSubagent(section)
     if (subagent) draft.subagents = { ...draft.subagents, [name]: subagent }

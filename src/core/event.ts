@@ -6,7 +6,8 @@ import type { OrderedPageOptions } from './listing.ts'
  *  `turn_ended` is only written for agents of other programs, with their reason to stop. `message_erased`
  *  names the message, and tells followers. `agent_update` is news of another program's agent about itself,
  *  such as a notice or a compaction. `stop_requested` names a turn that its process should stop.
- *  `turn_started`, `channel_edit` and `channel_delete` are for applications that trace more. */
+ *  `channel_edit` and `channel_delete` are changes of a message in Discord. `turn_started` is for
+ *  applications that trace more. */
 export type EventType =
   | 'turn_started'
   | 'turn_ended'

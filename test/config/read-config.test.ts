@@ -25,7 +25,7 @@ async function problemsOf(yaml: string): Promise<readonly string[]> {
   return problems.map(({ message }) => message)
 }
 
-test('uses the documented defaults without a file and without variables', async () => {
+test('uses the documented defaults without a file and without variables (S0-49)', async () => {
   using here = place({})
   expect(await readConfig(here.cwd, here.env)).toEqual({
     model: null,
@@ -56,6 +56,14 @@ test('uses the documented defaults without a file and without variables', async 
       hosts: [],
       maxTurns: 20,
       logLevel: 'warn',
+    },
+    discord: {
+      token: null,
+      allow: { servers: [], channels: [], people: [] },
+      threadContext: 'fresh',
+      onDelete: 'keep',
+      maxAgents: 100,
+      system: null,
     },
     subagents: {},
     sources: {},
@@ -149,7 +157,7 @@ test('reports all problems at once, with file, line, value and default', async (
     './skein.yaml:9 mcp.x: needs command',
     './skein.yaml:9 url: "ftp://a" is not a URL: it must begin with http:// or https://',
     './skein.yaml:9 mcp.z: needs command',
-    './skein.yaml:10 servers: unknown setting. Known here: model, models, options, conversation, channels, projects, mcp, agents, acp, tools, subagents, server',
+    './skein.yaml:10 servers: unknown setting. Known here: model, models, options, conversation, channels, projects, mcp, agents, acp, tools, subagents, server, discord',
     './skein.yaml:11 models: is not a mapping of names to values',
   ])
 })

@@ -1,6 +1,7 @@
 import type { Command } from '../command-line/command.ts'
 import { acpCommands } from './acp.ts'
 import { askCommands, prompt } from './ask.ts'
+import { discordCommands } from './discord.ts'
 import { dispatchCommands } from './dispatch.ts'
 import { manageCommands } from './manage.ts'
 import { mcpCommands } from './mcp.ts'
@@ -21,6 +22,7 @@ export const commands: readonly Command[] = [
   exportDeclaration,
   ...manageCommands,
   ...dispatchCommands,
+  ...discordCommands,
   ...repairCommands,
   ...transferCommands,
   ...serveCommands,

@@ -18,8 +18,9 @@ export type ToolStore = AgentStore & Pick<Lister, 'listDirectories'>
 /** The tools of the configuration, and a function that stops the servers. */
 export interface ConfiguredTools extends Pick<McpTools, 'tools' | 'close'> {
   /** The tools of the servers, and those of the store and the model: earlier conversations, subagents.
-   *  `mayRun` leaves out tools, also of subagents. Default: all may run. */
-  on(store: ToolStore | null, model: Model, mayRun?: ToolFilter): Promise<Tools>
+   *  `mayRun` leaves out tools, also of subagents. Default: all may run. `recall` replaces the tools that
+   *  search the earlier conversations of the project. */
+  on(store: ToolStore | null, model: Model, mayRun?: ToolFilter, recall?: Tools): Promise<Tools>
 }
 
 /** Whether a tool may run. */
@@ -44,8 +45,11 @@ async function openTools(config: Config, context: CommandContext): Promise<Confi
   return {
     tools,
     close,
-    on: async (store, model, mayRun = () => true) =>
-      only(await ownTools(config, context, { store, model, tools: only(tools, mayRun) }), mayRun),
+    on: async (store, model, mayRun = () => true, recall) => {
+      const found = recall ?? (await recallIn(config, context, store))
+      const shared = { ...only(tools, mayRun), ...found }
+      return only(await ownTools(config, context, { store, model, shared }), mayRun)
+    },
   }
 }
 
@@ -107,16 +111,17 @@ export function sayNote(note: string, { err, quiet, json }: CommandContext): voi
   if (!quiet && !json) err.line(noteLine(note, err))
 }
 
-/** The tools of the configuration that need no server: earlier conversations of the project (`tools.recall`),
- *  and subagents. A subagent may use the given tools and the earlier conversations. One whose model cannot be
- *  opened is reported and left out. */
+/** The shared tools, and the subagents of the configuration, which may use them. A subagent whose model
+ *  cannot be opened is reported and left out. */
 async function ownTools(
   config: Config,
   context: CommandContext,
-  { store, model, tools }: { readonly store: ToolStore | null; readonly model: Model; readonly tools: Tools },
+  {
+    store,
+    model,
+    shared,
+  }: { readonly store: ToolStore | null; readonly model: Model; readonly shared: Tools },
 ): Promise<Tools> {
-  const recall = await recallIn(config, context, store)
-  const shared = { ...tools, ...recall }
   const subagents: Record<string, Tools[string]> = {}
   for (const [name, { description, model: named, system }] of Object.entries(config.subagents)) {
     try {

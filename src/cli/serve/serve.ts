@@ -8,6 +8,7 @@ import type { Service } from '../../server/service.ts'
 import { type Args, type CommandHandler, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
+import { untilSignal } from '../command-line/until-signal.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { chooseModel } from '../model/choose-model.ts'
 import { plural } from '../output/number.ts'
@@ -49,7 +50,7 @@ export const serveCommand: CommandHandler = async (args, context) => {
     sweepMs: config.conversation.cleanupIntervalMs,
   })
   // Before the address is printed: a signal that follows at once must end the service in order.
-  const stop = stopped()
+  const stop = untilSignal()
   const listening = await listenOn(listen, service, address)
   await announce(args, context, config, listening, file, await store.countConversations())
   await stop
@@ -139,18 +140,4 @@ async function announce(
     out.line(safe(`try: curl -H "Authorization: Bearer $(cat ${path})" ${url}/api/v1/conversations`))
   }
   await out.drained()
-}
-
-/** Resolves with the first SIGINT or SIGTERM. A second one ends the process at once. */
-function stopped(): Promise<void> {
-  return new Promise(resolve => {
-    let isStopping = false
-    const stop = () => {
-      if (isStopping) process.exit(exitCode.interrupted)
-      isStopping = true
-      resolve()
-    }
-    process.on('SIGINT', stop)
-    process.on('SIGTERM', stop)
-  })
 }

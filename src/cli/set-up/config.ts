@@ -1,6 +1,7 @@
 import { fullModelName } from '../../api/full-model-name.ts'
 import type { Config, ValueSource } from '../../config/config.ts'
 import { conversationSettings } from '../../config/conversation-settings.ts'
+import type { DiscordSettings } from '../../config/discord-settings.ts'
 import { numberOptions } from '../../config/model-settings.ts'
 import { readConfig, shownPath } from '../../config/read-config.ts'
 import type { ServerSettings } from '../../config/server-settings.ts'
@@ -223,7 +224,7 @@ function settingsOf(config: Config, context: Pick<CommandContext, 'cwd' | 'env'>
   settings.push(['acp.tell', acp.tell], ['acp.summarize', acp.summarize ? 'on' : 'off'])
   settings.push(['tools.recall', tools.recall ? 'on' : 'off'])
   if (tools.allow.length > 0) settings.push(['tools.allow', tools.allow.join(', ')])
-  settings.push(...serverRows(server))
+  settings.push(...serverRows(server), ...discordRows(config.discord))
   for (const [name, { description }] of Object.entries(subagents))
     settings.push([`subagents.${name}`, description])
   return settings.map(([path, value, from]) => {
@@ -289,5 +290,25 @@ function serverRows({
     ...(hosts.length === 0 ? [] : [['server.hosts', hosts.join(', ')] as [string, string]]),
     ['server.max_turns', maxTurns],
     ['server.log_level', logLevel],
+  ]
+}
+
+/** The settings of the Discord bot. The token is reported as set, never printed. */
+function discordRows({
+  token,
+  allow,
+  threadContext,
+  onDelete,
+  maxAgents,
+  system,
+}: DiscordSettings): [path: string, value: Setting['value']][] {
+  const lists = Object.entries(allow).filter(([, ids]) => ids.length > 0)
+  return [
+    ...(token === null ? [] : [['discord.token', 'set'] as [string, string]]),
+    ...lists.map(([name, ids]): [string, string] => [`discord.allow.${name}`, ids.join(', ')]),
+    ['discord.thread_context', threadContext],
+    ['discord.on_delete', onDelete],
+    ['discord.max_agents', maxAgents],
+    ...(system === null ? [] : [['discord.system', system] as [string, string]]),
   ]
 }

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fullModelName } from '../../api/full-model-name.ts'
+import type { Config } from '../../config/config.ts'
 import { inspectConfig } from '../../config/read-config.ts'
 import type { Verified, Verifier } from '../../core/finding.ts'
 import { modelName } from '../../core/model-name.ts'
@@ -16,7 +17,7 @@ import { skeinCommand } from '../store/skein-command.ts'
 import { shownLocation } from '../store/store-location.ts'
 
 interface Check {
-  readonly name: 'node' | 'store' | 'verify' | 'keys' | 'config'
+  readonly name: 'node' | 'store' | 'verify' | 'keys' | 'config' | 'discord'
   readonly status: 'ok' | 'note' | 'failed'
   readonly message: string
 }
@@ -199,5 +200,13 @@ async function checkSettings(context: CommandContext): Promise<readonly Check[]>
         : `${plural(config.files.length, 'file')} read`
     settings.push({ name: 'config', status: 'ok', message: files })
   }
-  return [keys, ...settings, ...ignored]
+  return [keys, ...settings, ...ignored, ...checkDiscord(config)]
+}
+
+/** Says that a token is set, and nothing about its value. */
+function checkDiscord({ discord, sources }: Config): readonly Check[] {
+  if (discord.token === null) return []
+  const source = sources['discord.token']
+  const where = source?.kind === 'environment' ? source.variable : 'discord.token'
+  return [{ name: 'discord', status: 'ok', message: `${where} is set. To try it: skein discord --check` }]
 }

@@ -11,6 +11,8 @@ const allowed = [
     /^bench\/(rows\/acp|acp-agent)\.ts$/,
   ],
   /^scripts\/agents\//,
+  // Fields of Discord's gateway.
+  /^support\/discord\//,
   // The name of a mode of connection poolers.
   /^stores\/postgres\/(errors|refusals\.test)\.ts$/,
 ]

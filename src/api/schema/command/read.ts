@@ -195,6 +195,31 @@ export const readShapes: Readonly<Record<string, readonly CommandShape[]>> = {
       }),
     },
   ],
+  discord: [
+    {
+      typed: 'skein discord --json',
+      note: 'Printed when the bot is connected. It runs until a signal ends it.',
+      schema: z.strictObject({
+        bot: z.string(),
+        servers: count,
+        store: z.string().describe('without a password'),
+        model: z.string().describe('for conversations that keep none'),
+      }),
+    },
+    {
+      typed: 'skein discord --check --json',
+      schema: z.strictObject({
+        checks: z.array(
+          z.strictObject({
+            name: z.enum(['token', 'intents', 'owner', 'servers', 'permissions', 'invitation']),
+            status: z.enum(['ok', 'note', 'failed']),
+            message: z.string(),
+          }),
+        ),
+        problems: count,
+      }),
+    },
+  ],
   token: [
     {
       typed: 'skein token create <name> --json',
@@ -243,7 +268,7 @@ export const readShapes: Readonly<Record<string, readonly CommandShape[]>> = {
       schema: z.strictObject({
         checks: z.array(
           z.strictObject({
-            name: z.enum(['node', 'store', 'verify', 'keys', 'config']),
+            name: z.enum(['node', 'store', 'verify', 'keys', 'config', 'discord']),
             status: z.enum(['ok', 'note', 'failed']),
             message: z.string(),
           }),
