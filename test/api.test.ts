@@ -118,6 +118,7 @@ it('skein/agent exports these names', () => {
   expect(Object.keys(agent).sort()).toEqual([
     'allowTools',
     'approvalMemory',
+    'codingTools',
     'createAgent',
     'nextContext',
     'openMcpTools',

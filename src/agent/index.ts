@@ -1,7 +1,7 @@
 /**
  * The agent: the loop of model, tools and stored conversations. `createAgent` makes one; tools are functions
- * (`tool`), tools of MCP servers (`openMcpTools`), other agents (`subagent`) or searches in earlier
- * conversations (`recallTools`).
+ * (`tool`), tools for files and commands (`codingTools`), tools of MCP servers (`openMcpTools`), other agents
+ * (`subagent`) or searches in earlier conversations (`recallTools`).
  */
 
 // Start with `agent.ts` (`createAgent`), then `run-turn.ts`, which runs one turn and explains its order.
@@ -12,6 +12,7 @@
 // - `history/`: where conversations are kept, in a store or in memory
 // - `tools/`: tools, and how their calls run
 // - `approval/`: the port that decides whether a call may run
+// - `coding/`: tools that read, search and change files, and run commands
 // - `mcp/`: tools of MCP servers; `recall/`: earlier conversations; `subagent.ts`: an agent as a tool
 // May import core, system, context and recorder. It receives a store and a model, and opens neither.
 
@@ -30,6 +31,8 @@ export type {
   CallPreview,
 } from './approval/approval.ts'
 export { allowTools, approvalMemory } from './approval/approval.ts'
+export type { CodingToolsOptions } from './coding/coding-tools.ts'
+export { codingTools } from './coding/coding-tools.ts'
 export type { Target } from './history/history.ts'
 export type { McpHttpServer, McpProcessServer, McpServer } from './mcp/mcp-transport.ts'
 export type { McpOptions, McpProblem, McpTools } from './mcp/open-mcp-tools.ts'

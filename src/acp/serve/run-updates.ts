@@ -1,4 +1,4 @@
-import type { SessionUpdate, ToolCall } from '@agentclientprotocol/sdk/unstable'
+import type { PlanEntry, SessionUpdate, ToolCall } from '@agentclientprotocol/sdk/unstable'
 import { callKind, callTitle } from '../../agent/approval/call-details.ts'
 import type { AgentEvent } from '../../agent/run/events.ts'
 import { loneResultUpdate } from '../transcript/call-update.ts'
@@ -7,6 +7,8 @@ import { callOf } from './permission-requests.ts'
 export interface RunUpdateOptions {
   /** Creates the id of a step's message, so that a client knows which chunks belong together. */
   newId(): string
+  /** Whether a call is shown in a terminal of the client, which has its output already. */
+  hasTerminal(callId: string): boolean
 }
 
 type UsageUpdate = Extract<SessionUpdate, { sessionUpdate: 'usage_update' }>
@@ -20,8 +22,10 @@ export interface RunUpdates {
   left(): readonly SessionUpdate[]
 }
 
-export function createRunUpdates({ newId }: RunUpdateOptions): RunUpdates {
+export function createRunUpdates({ newId, hasTerminal }: RunUpdateOptions): RunUpdates {
   const open = new Set<string>()
+  /** Calls that are shown as a diff. It stays unless they fail. */
+  const isDiff = new Set<string>()
   let messageId = newId()
   let context = { total: 0, budget: 0 }
   let usage: UsageUpdate | null = null
@@ -43,12 +47,15 @@ export function createRunUpdates({ newId }: RunUpdateOptions): RunUpdates {
       case 'asking':
         if (event.request === null) return []
         open.add(event.request.callId)
+        if (event.request.preview?.type === 'diff') isDiff.add(event.request.callId)
         return [{ sessionUpdate: 'tool_call', ...callOf(event.request), status: 'pending' }]
       case 'tool_started':
         if (open.has(event.callId))
           return [{ sessionUpdate: 'tool_call_update', toolCallId: event.callId, status: 'in_progress' }]
         open.add(event.callId)
         return [{ ...startOf(event), status: 'in_progress' }]
+      case 'plan':
+        return [{ sessionUpdate: 'plan', entries: event.entries as unknown as PlanEntry[] }]
       case 'subagent':
         return ofSubagent(event.event)
       case 'tool_ended':
@@ -77,7 +84,9 @@ export function createRunUpdates({ newId }: RunUpdateOptions): RunUpdates {
     // The client does not know a call that was refused before it ran.
     if (!open.delete(toolCallId)) return [{ ...whole, sessionUpdate: 'tool_call', kind: callKind(name) }]
     const { status = 'completed', content = [], rawOutput } = whole
-    return [{ sessionUpdate: 'tool_call_update', toolCallId, status, content, rawOutput }]
+    const isShown = hasTerminal(toolCallId) || (isDiff.has(toolCallId) && status !== 'failed')
+    const shown = isShown ? {} : { content }
+    return [{ sessionUpdate: 'tool_call_update', toolCallId, status, ...shown, rawOutput }]
   }
 
   return {

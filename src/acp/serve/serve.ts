@@ -69,18 +69,20 @@ function answerRequests(
   app.onRequest(session.new, ({ params }) =>
     withRequestErrors(async () => {
       const begun = await sessions().begin(params)
+      offerSoon(begun)
       return { sessionId: begun.id, ...begun.shown() }
     }),
   )
   app.onRequest(session.load, ({ params }) =>
-    withRequestErrors(async () => (await sessions().open(params.sessionId, params, { show: true })).shown()),
+    withRequestErrors(async () => opened(await sessions().open(params.sessionId, params, { show: true }))),
   )
   app.onRequest(session.resume, ({ params }) =>
-    withRequestErrors(async () => (await sessions().open(params.sessionId, params)).shown()),
+    withRequestErrors(async () => opened(await sessions().open(params.sessionId, params))),
   )
   app.onRequest(session.fork, ({ params }) =>
     withRequestErrors(async () => {
       const forked = await sessions().fork(params.sessionId, params)
+      offerSoon(forked)
       return { sessionId: forked.id, ...forked.shown() }
     }),
   )
@@ -112,6 +114,17 @@ function answerRequests(
   return sessions
 }
 
+/** The client knows the session of a load already: its updates come before the answer. */
+async function opened(session: ServedSession): Promise<ReturnType<ServedSession['shown']>> {
+  await session.offerCommands()
+  return session.shown()
+}
+
+/** The client learns the id of a new session with the answer: updates must come after it. */
+function offerSoon(session: ServedSession): void {
+  setImmediate(() => void session.offerCommands().catch(() => undefined))
+}
+
 function setMode(session: ServedSession, mode: unknown): void {
   if (!isSessionMode(mode))
     throw invalidParamsError(`there is no mode ${String(mode)}; there are: ${modeNames}`)
@@ -128,7 +141,14 @@ function introduction({ version, storeId }: ServeOptions): InitializeResponse {
       // everything.
       promptCapabilities: { image: true, audio: true, embeddedContext: true },
       mcpCapabilities: { http: true, sse: false },
-      sessionCapabilities: { list: {}, resume: {}, fork: {}, delete: {}, close: {} },
+      sessionCapabilities: {
+        list: {},
+        resume: {},
+        fork: {},
+        delete: {},
+        close: {},
+        additionalDirectories: {},
+      },
       ...(storeId === undefined ? {} : { _meta: { [storeIdKey]: storeId } }),
     },
     authMethods: [],

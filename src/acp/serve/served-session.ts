@@ -6,6 +6,7 @@ import type {
   SessionUpdate,
 } from '@agentclientprotocol/sdk/unstable'
 import { type Agent, createAgent } from '../../agent/agent.ts'
+import { codingToolsOn } from '../../agent/coding/coding-tools.ts'
 import { type McpServer, type McpTools, openMcpTools } from '../../agent/mcp/open-mcp-tools.ts'
 import type { AgentEvent } from '../../agent/run/events.ts'
 import type { BranchRef } from '../../core/branch.ts'
@@ -13,11 +14,12 @@ import { conversationId } from '../../core/ids.ts'
 import { createSerialQueue } from '../../core/wait.ts'
 import { messageFromPrompt } from '../transcript/message-from-prompt.ts'
 import { answerPrompt } from './answer-prompt.ts'
-import { editorFileTools, type FileCapabilities } from './editor-files.ts'
+import { type ClientServices, editorWorkspace } from './editor-workspace.ts'
 import { permissionRequests, sessionApprovals } from './permission-requests.ts'
 import { invalidParamsError } from './request-error.ts'
 import { createRunUpdates } from './run-updates.ts'
 import type { ServeOptions } from './serve-options.ts'
+import { commandIn, runSessionCommand, type SessionCommand, sessionCommands } from './session-commands.ts'
 import { type SessionMode, type SessionSettings, settingsForClient } from './session-settings.ts'
 
 /** An open session of a client: a branch, and an agent that answers on it. */
@@ -32,6 +34,8 @@ export interface ServedSession {
   /** Throws for a model that is not offered. */
   setModel(model: string): Promise<void>
   notify(update: SessionUpdate): Promise<void>
+  /** Tells the client which slash commands there are. */
+  offerCommands(): Promise<void>
   /** Answers a prompt. One at a time, in the order of the calls. */
   prompt(prompt: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse>
   /** Cancels the current prompt, and those that wait. */
@@ -49,8 +53,10 @@ export interface SessionSetup {
   readonly settings: SessionSettings
   readonly mcpServers: readonly ClientMcpServer[]
   readonly client: Pick<AgentContext, 'request' | 'notify'>
-  /** The file access that the client allows. */
-  readonly files: FileCapabilities
+  /** Further directories of the project. */
+  readonly additionalDirectories: readonly string[]
+  /** What the client does for us. */
+  readonly services: ClientServices
   newId(): string
 }
 
@@ -67,6 +73,19 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
 
   const notify = (update: SessionUpdate) => client.notify('session/update', { sessionId: id, update })
 
+  /** The terminals of the client, by the calls that run in them. */
+  const terminals = new Map<string, string>()
+  const workspace = editorWorkspace({
+    client,
+    sessionId: id,
+    directories: [cwd, ...setup.additionalDirectories],
+    can: setup.services,
+    async showTerminal(toolCallId, terminalId) {
+      terminals.set(toolCallId, terminalId)
+      const content = [{ type: 'terminal', terminalId }] as const
+      await notify({ sessionUpdate: 'tool_call_update', toolCallId, content: [...content] })
+    },
+  })
   const mode = () => settings.mode
   const approvals = sessionApprovals(mode)
   const approve = permissionRequests({
@@ -94,8 +113,7 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
 
   async function agentOf(model: string): Promise<Agent> {
     const { tools = {}, ...parts } = await served.agentParts(model)
-    const files = editorFileTools({ client, sessionId: id, cwd, can: setup.files })
-    const all = { ...files, ...tools, ...(await given)?.tools }
+    const all = { ...codingToolsOn(workspace), ...tools, ...(await given)?.tools }
     return createAgent({ ...parts, store, tools: all, approve, approvals })
   }
 
@@ -117,11 +135,36 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
 
   async function answer(prompt: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse> {
     if (signal.aborted) return { stopReason: 'cancelled' }
+    const command = commandIn(prompt)
+    if (command) return runCommand(command, signal)
     const words = messageFromPrompt(prompt)
     const agent = await agentNow()
-    const updates = createRunUpdates({ newId })
+    const updates = createRunUpdates({ newId, hasTerminal: callId => terminals.has(callId) })
     calls.forget()
     return answerPrompt({ agent, branch: await place(), words, signal, updates, store, notify, onShown, log })
+  }
+
+  /** Answers a slash command. Its prompt and its answer are not stored. */
+  async function runCommand(command: SessionCommand, signal: AbortSignal): Promise<PromptResponse> {
+    const text = await runSessionCommand(command, {
+      ...{ store, branch, cwd, models, signal, newId, setModel },
+      model: settings.model,
+      parts: () => served.agentParts(settings.model),
+    })
+    await notify({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
+    if (command.name === 'model')
+      await notify({
+        sessionUpdate: 'config_option_update',
+        configOptions: settingsForClient(settings, models).configOptions,
+      })
+    return { stopReason: signal.aborted ? 'cancelled' : 'end_turn' }
+  }
+
+  async function setModel(model: string): Promise<void> {
+    if (!models.some(one => one.id === model))
+      throw invalidParamsError(`there is no model ${model} to choose`)
+    settings = { ...settings, model }
+    if (branch) await store.updateConversation(branch.conversationId, { model })
   }
 
   function onShown(event: AgentEvent): void {
@@ -146,13 +189,10 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
     setMode(mode) {
       settings = { ...settings, mode }
     },
-    async setModel(model) {
-      if (!models.some(one => one.id === model))
-        throw invalidParamsError(`there is no model ${model} to choose`)
-      settings = { ...settings, model }
-      if (branch) await store.updateConversation(branch.conversationId, { model })
-    },
+    setModel,
     notify,
+    offerCommands: () =>
+      notify({ sessionUpdate: 'available_commands_update', availableCommands: [...sessionCommands] }),
     async prompt(prompt, signal) {
       const stop = new AbortController()
       stops.add(stop)

@@ -4,7 +4,9 @@ import type {
   ClientCapabilities,
   ListSessionsResponse,
   McpServer,
+  PlanEntry,
 } from '@agentclientprotocol/sdk/unstable'
+import { planEntries, planToolName } from '../../agent/coding/plan-tool.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { itemsOf } from '../../core/pages.ts'
 import type { BranchInConversation } from '../../core/ports.ts'
@@ -16,7 +18,7 @@ import { findSession } from '../sessions/session-id.ts'
 import { listSessions } from '../sessions/session-list.ts'
 import { type TerminalKey, terminalKeyOf } from '../transcript/call-update.ts'
 import { replayUpdates } from '../transcript/replay-updates.ts'
-import type { FileCapabilities } from './editor-files.ts'
+import type { ClientServices } from './editor-workspace.ts'
 import { invalidParamsError, unknownSessionError } from './request-error.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { createServedSession, type ServedSession } from './served-session.ts'
@@ -26,11 +28,12 @@ import { withToolDetails } from './tool-details.ts'
 export interface SessionRequest {
   readonly cwd: string
   readonly mcpServers?: readonly McpServer[]
+  readonly additionalDirectories?: readonly string[] | null
 }
 
 /** The sessions of a client. */
 export interface ServedSessions {
-  /** Sets the file access that the client allows, and how it shows terminals. */
+  /** Sets what the client does for us, and how it shows terminals. */
   introduced(capabilities: ClientCapabilities | undefined): void
   /** An open session. Throws the error for an unknown session. */
   get(sessionId: string): ServedSession
@@ -56,7 +59,7 @@ export function createServedSessions(
   const { store, models } = served
   const open = new Map<string, ServedSession>()
   const ends = new Set<Promise<void>>()
-  let files: FileCapabilities = {}
+  let services: ClientServices = {}
   let terminalKey: TerminalKey = null
   let ended = false
 
@@ -82,7 +85,8 @@ export function createServedSessions(
       settings,
       mcpServers,
       client,
-      files,
+      services,
+      additionalDirectories: (wanted.additionalDirectories ?? []).map(checked),
       newId,
     })
     open.set(id, session)
@@ -111,7 +115,7 @@ export function createServedSessions(
 
   return {
     introduced(can) {
-      files = can?.fs ?? {}
+      services = can ?? {}
       terminalKey = terminalKeyOf(can)
     },
     get(sessionId) {
@@ -172,8 +176,13 @@ export function createServedSessions(
     const { head } = branch ? await store.getBranch(branch) : { head: null }
     if (head === null) return
     const messages = itemsOf(page => store.listPath(head, page))
-    for await (const update of replayUpdates(messages, terminalKey))
+    let plan: PlanEntry[] | null = null
+    for await (const update of replayUpdates(messages, terminalKey)) {
+      if (update.name === planToolName)
+        plan = planEntries(update.rawInput ?? null) as unknown as PlanEntry[] | null
       await session.notify(withToolDetails(update))
+    }
+    if (plan) await session.notify({ sessionUpdate: 'plan', entries: plan })
   }
 }
 

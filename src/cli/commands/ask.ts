@@ -8,6 +8,16 @@ const modelOption: CommandOption = {
   help: 'option of the model for this run, such as temperature=0.2',
 }
 
+/** What the model may do. */
+const toolOptions: Readonly<Record<string, CommandOption>> = {
+  tools: { help: 'let the model read, search and change files of the project and run commands; asks first' },
+  allow: {
+    value: '<tools>',
+    many: true,
+    help: 'run these tools without asking, such as edit_file,run_command; all for every tool',
+  },
+}
+
 /** Options that choose the conversation and the model, for a prompt and for a chat. */
 const talkOptions: Readonly<Record<string, CommandOption>> = {
   continue: { short: 'c', value: '[id]', help: 'continue a conversation, a branch, or from a message' },
@@ -19,11 +29,7 @@ const talkOptions: Readonly<Record<string, CommandOption>> = {
   system: { value: '<text>', help: 'system prompt of the conversation, from now on; "" removes it' },
   option: modelOption,
   force: { help: 'also a conversation of another project' },
-  allow: {
-    value: '<tools>',
-    many: true,
-    help: 'run these tools without asking, such as edit_file,run_command; all for every tool',
-  },
+  ...toolOptions,
 }
 
 /** `skein [prompt…]`: the command without a name. */
@@ -44,6 +50,10 @@ export const prompt: Command = {
   examples: [
     ['skein "why is the build red?"', 'ask; continues where this project left off'],
     ['skein -n "something else"', 'start a new conversation'],
+    [
+      'skein --tools --allow edit_file "fix the typo in a.md"',
+      'it may edit; commands are refused in a script',
+    ],
     ['skein', 'chat, where you left off'],
     ['skein search "secure context"', 'find anything said by you, models or tools'],
     ['skein fork q2w6nb', 'go another way from any message'],
@@ -61,6 +71,7 @@ export const askCommands: readonly Command[] = [
     noJson: true,
     examples: [
       ['skein chat', 'continue where this project left off'],
+      ['skein chat --tools', 'with tools for the files of the project; asks before it changes something'],
       ['skein chat -c q2w6nb', 'continue from a message; a branch if it was answered'],
       ['skein chat < questions.txt', 'lines in, answers out'],
     ],
@@ -76,6 +87,7 @@ export const askCommands: readonly Command[] = [
       model: { short: 'm', value: '<name>', help: 'model, from now on; skein config models lists them' },
       option: modelOption,
       force: { help: 'also a conversation of another project' },
+      ...toolOptions,
     },
     noJson: true,
     examples: [

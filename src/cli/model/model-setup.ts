@@ -15,9 +15,10 @@ import type { Model, ModelOptions } from '../../core/model.ts'
 import type { MessageReader } from '../../core/ports.ts'
 import { allowedTools } from '../approval/allowed-tools.ts'
 import { type PersonApproval, personApproval } from '../approval/person-approval.ts'
-import { type Args, textOption } from '../command-line/command.ts'
+import { type Args, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import type { KeptSettings } from '../target/kept-settings.ts'
+import { projectFolder } from '../target/scope.ts'
 import { chooseModel, demoMark, type ModelChoice, openChoice, openChosenModel } from './choose-model.ts'
 import { type ConfiguredTools, configuredTools, type ToolStore } from './configured-tools.ts'
 import { type CallOptions, callOptions, settingsOfModel } from './model-settings.ts'
@@ -64,9 +65,26 @@ export async function openModelSetup(
     system,
     call,
     recall: recallOf(textOption(args, 'with-context')),
-    tools: () => configuredTools(config, context),
+    tools: () => toolsOf(args, config, context),
     approval: personApproval(context, allowedTools(args, config, context)),
   })
+}
+
+/** The tools of the configuration, and with `--tools` those for the files of the project. */
+async function toolsOf(args: Args, config: Config, context: CommandContext): Promise<ConfiguredTools> {
+  const configured = await configuredTools(config, context)
+  if (!hasOption(args, 'tools')) return configured
+  const { codingTools } = await import('../../agent/coding/coding-tools.ts')
+  const { cwd, env } = context
+  const project = projectFolder(cwd, env)
+  const coding = codingTools({
+    directory: cwd,
+    additionalDirectories: project === cwd ? [] : [project],
+  })
+  return {
+    ...configured,
+    on: async (store, model, mayRun) => ({ ...coding, ...(await configured.on(store, model, mayRun)) }),
+  }
 }
 
 /** The setup for another conversation of the same chat: with the model that it keeps, without the system

@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream'
+import type { ClientCapabilities } from '@agentclientprotocol/sdk/unstable'
 import { z } from 'zod'
 import { serve } from '../../../src/acp/serve/serve.ts'
 import type { ServeOptions } from '../../../src/acp/serve/serve-options.ts'
@@ -23,12 +24,15 @@ export interface DeskOptions {
   readonly script?: ScriptedOptions['script']
   readonly tools?: Tools
   readonly served?: Partial<ServeOptions>
-  /** The file access that the editors allow. */
-  readonly can?: { readonly readTextFile?: boolean; readonly writeTextFile?: boolean }
+  /** What the editors do for an agent. */
+  readonly can?: Pick<ClientCapabilities, 'fs' | 'terminal'>
+  /** The directory of the sessions. Default: /. */
+  readonly cwd?: string
 }
 
 /** An editor and our agent in one process, with their own store and the models `scripted` and `other`. */
-export async function desk({ script, tools = {}, served = {}, can = {} }: DeskOptions = {}): Promise<Desk> {
+export async function desk(options: DeskOptions = {}): Promise<Desk> {
+  const { script, tools = {}, served = {}, can = {}, cwd = '/' } = options
   const store = await openStore(':memory:')
   const logged: string[] = []
   const wires: PassThrough[] = []
@@ -52,7 +56,7 @@ export async function desk({ script, tools = {}, served = {}, can = {} }: DeskOp
         { input: there, output: back },
       ),
     )
-    return editorOn(there, back, '/', can)
+    return editorOn(there, back, cwd, can)
   }
   const editor = await another()
   async function leave(): Promise<void> {

@@ -21,6 +21,10 @@ export interface Editor {
   readonly asked: readonly RequestPermissionRequest[]
   /** Its open files, by path. */
   readonly files: Map<string, string>
+  /** The requests for its terminals, in order. */
+  readonly terminals: readonly string[]
+  /** Called when a terminal is created. Returns its output when the command exits. */
+  onCommand(run: (command: string) => Promise<{ readonly output: string; readonly exitCode: number }>): void
   /** How later permission requests are answered: with this option, when they are cancelled, or never. */
   permit(option: string | 'when called off' | 'never'): void
   begin(params?: object): Promise<NewSessionResponse>
@@ -38,12 +42,15 @@ export async function editorOn(
   output: Writable,
   input: Readable,
   cwd: string,
-  can: ClientCapabilities['fs'] = {},
+  can: Pick<ClientCapabilities, 'fs' | 'terminal'> = {},
 ): Promise<Editor> {
   const shown = new Map<string, SessionUpdate[]>()
   const asked: RequestPermissionRequest[] = []
   const looking = new Set<() => void>()
   const files = new Map<string, string>()
+  const terminals: string[] = []
+  const running = new Map<string, Promise<{ readonly output: string; readonly exitCode: number }>>()
+  let runCommand = async (_: string) => ({ output: '', exitCode: 0 })
   let option = 'allow_once'
   const of = (sessionId: string) => {
     const updates = shown.get(sessionId) ?? []
@@ -77,12 +84,38 @@ export async function editorOn(
       files.set(path, content)
       return {}
     })
+    .onRequest('terminal/create', ({ params: { args = [], cwd } }) => {
+      const terminalId = `t${running.size + 1}`
+      terminals.push(`create ${args.at(-1)} in ${cwd}`)
+      running.set(terminalId, runCommand(args.at(-1) ?? ''))
+      return { terminalId }
+    })
+    .onRequest('terminal/wait_for_exit', async ({ params: { terminalId } }) => ({
+      exitCode: (await running.get(terminalId)!).exitCode,
+    }))
+    .onRequest('terminal/output', async ({ params: { terminalId } }) => {
+      const { output, exitCode } = await running.get(terminalId)!
+      return { output, truncated: false, exitStatus: { exitCode } }
+    })
+    .onRequest('terminal/kill', ({ params: { terminalId } }) => {
+      terminals.push(`kill ${terminalId}`)
+      running.set(terminalId, Promise.resolve({ output: 'killed', exitCode: 143 }))
+      return {}
+    })
+    .onRequest('terminal/release', ({ params: { terminalId } }) => {
+      terminals.push(`release ${terminalId}`)
+      return {}
+    })
     .connect(ndJsonStream(Writable.toWeb(output), Readable.toWeb(input) as ReadableStream<Uint8Array>))
   return {
-    hello: await agent.request('initialize', { protocolVersion: 1, clientCapabilities: { fs: can } }),
+    hello: await agent.request('initialize', { protocolVersion: 1, clientCapabilities: can }),
     agent,
     asked,
     files,
+    terminals,
+    onCommand(run) {
+      runCommand = run
+    },
     permit(wanted) {
       option = wanted
     },
