@@ -1,6 +1,6 @@
 import type { AgentOptions, AgentStore } from '../../agent/options.ts'
 import type { NonEmpty } from '../../core/message.ts'
-import type { ModelOptions } from '../../core/model.ts'
+import type { Model, ModelOptions } from '../../core/model.ts'
 import type { Deleter, Lister } from '../../core/ports.ts'
 
 /** The part of a store that our agent needs when clients manage sessions through it. */
@@ -16,7 +16,7 @@ export interface OfferedModel {
 
 /** The parts of an agent, except its store. */
 export type AgentParts = ModelOptions &
-  Pick<AgentOptions, 'model' | 'tools' | 'system' | 'window' | 'strategy'>
+  Pick<AgentOptions, 'tools' | 'system' | 'window' | 'strategy'> & { readonly model: Model }
 
 /** What `serve` needs. It does not close the store. */
 export interface ServeOptions {
