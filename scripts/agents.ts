@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { killAll } from '../test/acp/agents/processes.ts'
 import { byHost } from './agents/by-host.ts'
 import { catalogue } from './agents/catalogue.ts'
+import { compareConformance } from './agents/conformance.ts'
 import { cutOff } from './agents/cut-off.ts'
 import { handOver } from './agents/hand-over.ts'
 import { install } from './agents/install.ts'
@@ -19,7 +20,8 @@ import { root } from './check/command.ts'
 
 /** Installs other vendors' agents into a scratch folder and kills them, alone and behind our proxy: what do
  *  they still know, and what does an editor see? Names of agents and `--way` select a part. Needs the npm
- *  registry, and `npm run build` for the proxy; `--save` writes the table into docs/acp.md. */
+ *  registry, and `npm run build` for the proxy; `--save` writes the table into docs/acp.md.
+ *  `--conformance` runs the published requirements of the protocol instead. */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -28,6 +30,7 @@ const { values, positionals } = parseArgs({
     way: { type: 'string', multiple: true, default: [...ways] },
     skein: { type: 'string', default: join(root, 'dist/cli/skein.cjs') },
     save: { type: 'boolean', default: false },
+    conformance: { type: 'boolean', default: false },
   },
 })
 const unknown = positionals.filter(name => !catalogue.some(one => one.name === name))
@@ -63,6 +66,16 @@ const successors: Readonly<Record<string, string>> = {
 }
 
 const chosen = catalogue.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+if (values.conformance) {
+  let worse = 0
+  for (const agent of chosen) {
+    const bin = await install(agent, resolve(values.dir))
+    const found = await compareConformance({ agent, bin, skein: resolve(values.skein) })
+    worse += Object.keys(found).length
+    console.log(`${agent.name}: fails only behind skein acp: ${JSON.stringify(found)}`)
+  }
+  process.exit(worse > 0 ? 1 : 0)
+}
 const results = openResults(values.dir)
 for (const agent of chosen) {
   for (const way of values.way as Way[]) {

@@ -10,7 +10,7 @@ const priorities: readonly Json[] = ['high', 'medium', 'low']
 /** A tool that shows the plan of the agent. Each call replaces the plan. */
 export const planTool: AgentTool = {
   description:
-    'Shows your plan to the person. For work of several steps: call it with all steps at the start, and again with their new status as you go.',
+    'Shows your plan to the person. For work of several steps: call it with all steps at the start, and again with their new status as they change.',
   schema: {
     type: 'object',
     properties: {

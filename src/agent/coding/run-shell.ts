@@ -46,7 +46,7 @@ export async function runShell(
   signal.addEventListener('abort', abort, { once: true })
   child.on('error', reject)
   child.on('exit', (exitCode, name) => {
-    // A process in the background ends with the command. One that has left the group may hold the output open.
+    // Background processes end with the command. One that has left the group may hold the output open.
     void end().then(() => {
       late = setTimeout(() => resolve({ exitCode, signal: name }), drainMs)
     })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hasValidValue, valuesOf } from './option-values.ts'
 import { requirements } from './requirements.ts'
 import { type AgentMessage, type AgentStart, startWire, type Wire } from './wire.ts'
 
@@ -376,19 +377,6 @@ function modesOf(begun: unknown): {
     currentModeId: String(currentModeId),
     availableModes: (availableModes as readonly Fields[]).map(({ id }) => String(id)),
   }
-}
-
-/** The values of a select option, flat or in groups. */
-function valuesOf({ type, options }: Fields): readonly unknown[] {
-  if (type !== 'select' || !Array.isArray(options)) return []
-  return (options as readonly Fields[]).flatMap(one =>
-    Array.isArray(one.options) ? (one.options as readonly Fields[]).map(({ value }) => value) : [one.value],
-  )
-}
-
-function hasValidValue(option: Fields): boolean {
-  if (option.type === 'boolean') return typeof option.currentValue === 'boolean'
-  return option.type !== 'select' || valuesOf(option).includes(option.currentValue)
 }
 
 /** Resolves when the condition holds, or after 20 s: the agent may show nothing before it is cancelled. */

@@ -3,9 +3,24 @@ import { type ZodType, z } from 'zod'
 
 type Definition = Readonly<Record<string, unknown>>
 
-const { $schema, $defs } = createRequire(import.meta.url)(
+const published = createRequire(import.meta.url)(
   '@agentclientprotocol/sdk/schema/v1/schema.unstable.json',
 ) as { readonly $schema: string; readonly $defs: Readonly<Record<string, Definition>> }
+
+const { $schema } = published
+const $defs = withoutFallbacks(published.$defs) as typeof published.$defs
+
+/** Drops the alternatives for values that the schema does not know ("not one of …"): a known update with
+ *  wrong content would pass as an unknown one. */
+function withoutFallbacks(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter(one => !isFallback(one)).map(withoutFallbacks)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withoutFallbacks(part)]))
+}
+
+function isFallback(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'not' in value
+}
 
 const checks = new Map<string, ZodType>()
 

@@ -48,7 +48,7 @@ describe('the files of an editor', () => {
       },
     ])
     expect(await resultsIn(store, sessionId)).toEqual(['two, not saved', 'edited a.ts'])
-    // The editor goes on showing the change.
+    // The editor keeps the diff on the screen.
     const ended = only(editor.shown(sessionId), 'tool_call_update').findLast(
       ({ toolCallId }) => toolCallId === 'c2',
     )

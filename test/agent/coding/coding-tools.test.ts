@@ -95,7 +95,7 @@ describe('reading', () => {
     ['a file with secrets', '.env', 'may contain secrets'],
     ['a link to a file with secrets', 'harmless.txt', 'may contain secrets'],
     ['a file of git', '.git/config', 'inside .git'],
-  ])('asks about %s, and does not read it if the answer is no', async (_, path, reason) => {
+  ])('asks about %s, and does not read it if it is denied', async (_, path, reason) => {
     using here = project('deny')
     const outside = join(here.directory, '../outside.txt')
     writeFileSync(outside, 'not yours')
@@ -156,7 +156,7 @@ describe('editing', () => {
     expect(here.read('a.txt')).toBe('z\ny\nz\n')
   })
 
-  it('does not change a file if the answer is no', async () => {
+  it('does not change a file if it is denied', async () => {
     using here = project('deny')
     here.write('a.txt', 'x')
     await here.call('edit_file', { path: 'a.txt', old_text: 'x', new_text: 'y' })
