@@ -7,8 +7,8 @@ import type {
   WriteTextFileRequest,
 } from '@agentclientprotocol/sdk/unstable'
 import { localWorkspace } from '../../agent/coding/local-workspace.ts'
-import { mostOutput } from '../../agent/coding/run-shell.ts'
 import type { ShellCommand, ShellResult, Workspace } from '../../agent/coding/workspace.ts'
+import { mostOutput } from '../../agent/coding/workspace.ts'
 import { unlessAborted } from '../../core/wait.ts'
 
 /** What a client does for an agent. */

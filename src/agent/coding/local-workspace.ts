@@ -1,7 +1,8 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { runShell } from './run-shell.ts'
 import type { Workspace } from './workspace.ts'
+
+/** Loaded on first use: it makes the start of a program slower. */
+export const files = () => import('node:fs/promises')
 
 /** The largest file that is read as a text. */
 const mostBytes = 10 * 1024 * 1024
@@ -12,16 +13,18 @@ export function localWorkspace(directories: Workspace['directories']): Workspace
     directories,
     readText: readTextFile,
     async writeText(path, text, signal) {
+      const { mkdir, writeFile } = await files()
       await mkdir(dirname(path), { recursive: true })
       // In place: mode, owner and links of the file stay as they are.
       await writeFile(path, text, { signal })
     },
-    run: runShell,
+    run: async (command, signal) => (await import('./run-shell.ts')).runShell(command, signal),
   }
 }
 
 /** Reads a file of this machine as UTF-8. Throws an error for the model. */
 export async function readTextFile(path: string, signal: AbortSignal): Promise<string> {
+  const { readFile, stat } = await files()
   const { size } = await stat(path).catch(error => {
     throw fileError(error, path)
   })

@@ -1,6 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Ignore } from 'ignore'
+import { files } from './local-workspace.ts'
 import { mayHoldSecrets } from './project-path.ts'
 
 /** A file of a project. */
@@ -20,6 +20,7 @@ export async function* projectFiles(
   signal: AbortSignal,
 ): AsyncGenerator<ProjectFile> {
   const { default: ignore } = await import('ignore')
+  const { readdir, readFile } = await files()
   const rules: Rules[] = []
   const add = async (at: string, file: string) => {
     const text = await readFile(file, 'utf8').catch(() => '')

@@ -1,5 +1,5 @@
-import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { files } from './local-workspace.ts'
 
 /** Where a path leads. */
 export interface ProjectPath {
@@ -38,7 +38,7 @@ export function isWithin(directory: string, path: string): boolean {
 /** The path with its links followed, as far as it exists. */
 async function withoutLinks(path: string): Promise<string> {
   try {
-    return await realpath(path)
+    return await (await files()).realpath(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const parent = dirname(path)

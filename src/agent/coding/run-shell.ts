@@ -1,10 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { endGroup, endWithUs } from '../../system/process-group.ts'
-import type { ShellCommand, ShellResult } from './workspace.ts'
-
-/** Most characters of an output: half from its beginning, half from its end. */
-export const mostOutput = 100_000
+import { mostOutput, type ShellCommand, type ShellResult } from './workspace.ts'
 
 /** How long the processes of a command may take to exit after SIGTERM. */
 const graceMs = 2_000

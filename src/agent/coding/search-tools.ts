@@ -1,8 +1,7 @@
-import { readFile, stat } from 'node:fs/promises'
 import { choiceField, optionalText, ownTool, textField, wholeField } from '../tools/own-tool.ts'
 import type { Tools } from '../tools/tool.ts'
 import { type CheckedPaths, readApproval } from './checked-paths.ts'
-import { textOfBytes } from './local-workspace.ts'
+import { files as fileSystem, textOfBytes } from './local-workspace.ts'
 import { nameTest, type ProjectFile, projectFiles } from './project-files.ts'
 import { isWithin } from './project-path.ts'
 import type { Workspace } from './workspace.ts'
@@ -98,6 +97,7 @@ export function searchTools({ directories }: Workspace, paths: CheckedPaths): To
 /** The lines of a file; none if it is large, binary or gone. */
 async function linesOf({ path }: ProjectFile, signal: AbortSignal): Promise<readonly string[]> {
   try {
+    const { readFile, stat } = await fileSystem()
     if ((await stat(path)).size > mostBytes) return []
     return textOfBytes(await readFile(path, { signal }), path).split(/\r?\n/)
   } catch {

@@ -10,6 +10,9 @@ export interface Workspace {
   run(command: ShellCommand, signal: AbortSignal): Promise<ShellResult>
 }
 
+/** Most characters of the output of a command: half from its beginning, half from its end. */
+export const mostOutput = 100_000
+
 /** A command line to run. */
 export interface ShellCommand {
   readonly command: string
