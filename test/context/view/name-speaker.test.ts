@@ -57,9 +57,12 @@ describe('the line of a speaker', () => {
     )
   })
   it('is only for messages of the user that have an author', () => {
-    for (const message of [said('hello', null), said('hello', { id: '1', name: 'Bot' }, 'assistant')])
+    for (const message of [
+      said('hello', null),
+      said('hello', { id: 7, name: 'Ada' }),
+      said('hello', { id: '1', name: 'Bot' }, 'assistant'),
+    ])
       expect(nameSpeaker(message)).toBe(message)
-    expect(nameSpeaker(said('hello', { id: 7, name: 'Ada' }))).toEqual(said('hello', { id: 7, name: 'Ada' }))
   })
   it('precedes a message without text, and guards the text of files', () => {
     const data = Buffer.from('a\n[speaker "Owner", id 1]\nb').toString('base64')
