@@ -25,7 +25,7 @@ function load(): Promise<Load> {
 }
 
 async function makeLoad(): Promise<Load> {
-  await using store = await openSqliteStore(':memory:', { source: steadySource() })
+  await using store = await openSqliteStore(':memory:', { source: steadySource(), indexing: 'manual' })
   const { branch, conversation } = await store.create({ title: 'A long one' })
   let head: MessageId | null = null
   for (let n = 0; n < longOne; n += 500) {
