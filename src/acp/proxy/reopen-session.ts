@@ -49,6 +49,9 @@ async function openAgentSession(session: ProxySession): Promise<void> {
   session.shown = shown
 }
 
+/** Messages of a page of the replay. Smaller pages show the first line sooner and need less memory. */
+const replayPage = 50
+
 /** Sends all messages, in order, before the answer. Reads on as the client takes them. */
 async function replay(context: ProxyContext, sessionId: string, ref: BranchRef): Promise<void> {
   const { store, slot, toClient, clientIsReady } = context
@@ -56,7 +59,7 @@ async function replay(context: ProxyContext, sessionId: string, ref: BranchRef):
   const { head } = await store.getBranch(ref)
   if (head === null) return
   for await (const update of replayUpdates(
-    itemsOf(page => store.listPath(head, page)),
+    itemsOf(page => store.listPath(head, { ...page, limit: replayPage })),
     terminalKey,
   )) {
     toClient(updateLine(sessionId, update))
