@@ -259,7 +259,10 @@ export class Model {
     const living = new Set(named.filter(message => message.alive))
     for (const { conversation } of living) this.needLiving(conversation)
     const erased = [...living].filter(message => !message.erased)
-    for (const message of erased) message.erased = true
+    for (const message of erased) {
+      message.erased = true
+      message.conversation.events.push('message_erased')
+    }
     return erased.length
   }
 

@@ -11,6 +11,7 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BranchRef } from '../../core/branch.ts'
 import type { Holder } from '../../core/errors.ts'
@@ -92,8 +93,6 @@ export function openTranscripts({ store, directory, folder }: TranscriptFolderOp
 
 /** Creates a private folder, or a new one if another user has a folder of this name. */
 async function openFolder(given: string | undefined): Promise<string> {
-  // Loaded here: most programs that import this never open a folder.
-  const { tmpdir } = await import('node:os')
   const wanted = given ?? join(tmpdir(), `skein-${process.getuid?.() ?? 'user'}`)
   mkdirSync(wanted, { recursive: true, mode: 0o700 })
   const found = lstatSync(wanted)

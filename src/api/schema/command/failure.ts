@@ -6,6 +6,7 @@ export const withoutJson: Readonly<Record<string, string>> = {
   resume: 'it opens a chat; for one answer: `skein --resume <id> "…" --json`',
   completion: 'it prints a script',
   acp: 'its output is the protocol',
+  mcp: 'its output is the protocol',
   agent: 'it is interactive; for its messages: `skein show --json`',
 }
 
