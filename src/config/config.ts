@@ -103,9 +103,11 @@ export interface AcpSettings {
   readonly tell: number
   /** Whether summaries are made for the next agent. */
   readonly summarize: boolean
+  /** Whether an agent that is told a conversation gets `skein mcp` to read it. */
+  readonly recall: boolean
 }
 
-export const acpDefaults: AcpSettings = { tell: 24_000, summarize: false }
+export const acpDefaults: AcpSettings = { tell: 24_000, summarize: false, recall: true }
 
 export const conversationDefaults: ConversationSettings = {
   sessionExpirationMs: 24 * 3_600_000,

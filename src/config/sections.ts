@@ -94,6 +94,11 @@ const acpFileSettings = {
     'off',
     'Whether a conversation of more than 20 messages is summarized for its next agent: by the agent that leaves, before its process ends, else by the `model` of this file or the one whose key is set. Each summary costs a model call; it is stored and used again.',
   ),
+  recall: valueSetting(
+    onOrOff,
+    'on',
+    'Whether an agent that is told a conversation also gets `skein mcp --conversation <id>` as an MCP server, to search and read the rest. Only with a store that is a file.',
+  ),
 }
 
 /** The section of hand-overs. */
@@ -103,7 +108,8 @@ const acpSection: SectionDeclaration = {
   settings: acpFileSettings,
   example: `acp:
   tell: 48000
-  summarize: on`,
+  summarize: on
+  recall: off`,
 }
 
 /** All sections of `skein.yaml`, in the order of `docs/config.md`. */
@@ -196,8 +202,10 @@ function takeAcp(section: Section | null, draft: Draft): void {
   onlyDeclared(section, acpSection)
   const tell = readSetting(section, 'tell', acpFileSettings.tell)
   const summarize = readSetting(section, 'summarize', acpFileSettings.summarize)
+  const recall = readSetting(section, 'recall', acpFileSettings.recall)
   if (tell !== undefined) draft.acp = { ...draft.acp, tell }
   if (summarize !== undefined) draft.acp = { ...draft.acp, summarize }
+  if (recall !== undefined) draft.acp = { ...draft.acp, recall }
 }
 
 /** Reads `mcp.<name>`. */

@@ -48,7 +48,7 @@ test('uses the documented defaults without a file and without variables (S0-49)'
     projects: {},
     mcp: {},
     agents: {},
-    acp: { tell: 24_000, summarize: false },
+    acp: { tell: 24_000, summarize: false, recall: true },
     tools: { recall: false, allow: [] },
     server: {
       listen: { host: '127.0.0.1', port: 4717 },

@@ -43,6 +43,9 @@ export interface HostOptions {
   readonly tell?: number
   /** Summaries for the next agent of a conversation. Default: none, because each one costs a model call. */
   readonly summaries?: HandOverSummaries
+  /** The command of `skein mcp` on the same store, without a conversation. An agent that has to be told a
+   *  conversation gets it as an MCP server that reads this conversation only. Default: none. */
+  readonly recall?: Pick<AgentCommand, 'command' | 'args'>
   /** Answers the agent's permission requests. Default: `refusePermission`. */
   readonly onPermission?: AskPermission
   /** Receives the agent's stderr. */
@@ -188,6 +191,7 @@ export function createHost(options: HostOptions): Host {
       ...(options.tell === undefined ? {} : { tell: options.tell }),
       transcripts,
       ...(options.summaries && { summaries: options.summaries }),
+      ...(options.recall && { recall: options.recall }),
       branch: async () => branch,
       start: agent.ready,
       onSilence: () => agent.restart(),

@@ -38,6 +38,8 @@ export interface HistoryTextOptions {
   readonly directory?: string
   /** A file with the whole conversation, which the text names if it leaves anything out. */
   readonly transcript?: string | null
+  /** An MCP server that reads the conversation, which the text names if it leaves anything out. */
+  readonly recall?: string | null
 }
 
 /** A conversation with more messages than this uses the summary (S4-29). */
@@ -60,7 +62,7 @@ export function historyText(
   messages: readonly ToldMessage[],
   options: HistoryTextOptions = {},
 ): HistoryText | null {
-  const { older = 0, first = null, directory = '', transcript = null } = options
+  const { older = 0, first = null, directory = '', transcript = null, recall = null } = options
   const turns = toldTurns(messages, directory)
   const summary = older + messages.length > summaryFrom ? (options.summary ?? null) : null
   // The newest messages are told in any case, whether a summary covers them or not.
@@ -74,7 +76,8 @@ export function historyText(
     tokens:
       Math.max(options.tokens ?? defaultTellTokens, leastTellTokens) -
       estimateTokens(above.join('\n')) -
-      framing,
+      framing -
+      (recall === null ? 0 : recallFraming),
     most: turn => (turn.last <= Math.min(covered, recent) ? coveredDetail : turnDetails.length - 1),
   })
   const written = [...opener, ...turns].map((turn, i) => ({ turn, text: details[i]! }))
@@ -83,7 +86,7 @@ export function historyText(
   const counted = told.reduce((sum, { turn, text }) => sum + (text.isWhole ? turn.messages : 1), 0)
   const untold = Math.max(0, older + messages.length - counted)
   const isShortened = untold > 0 || told.some(({ text }) => text.isShortened)
-  const notes = isShortened ? [noteOf(untold, older + messages.length, transcript)] : []
+  const notes = isShortened ? [noteOf(untold, older + messages.length, transcript, recall)] : []
   const between = { after: opener.length, messages: older - opener.length }
   const lines = [...above, ...withGaps(written, between)]
   const text = [`<${fence}>`, ...continuing.opening, ...notes, '', ...lines, `</${fence}>`].join('\n')
@@ -94,13 +97,18 @@ export function historyText(
 /** Tokens of the fence, the opening and the note about the file. */
 const framing = 150
 
-function noteOf(untold: number, all: number, transcript: string | null): string {
+/** Tokens of the note about the server. */
+const recallFraming = 25
+
+function noteOf(untold: number, all: number, transcript: string | null, recall: string | null): string {
   const left = untold > 0 ? `, and ${untold} of ${all} messages are left out` : ''
   const file =
     transcript === null
       ? ''
       : ` The whole conversation, with all results, is in ${transcript}: read or search this file if you need more.`
-  return `Tool calls are one line each, long texts are shortened${left}.${file}`
+  const server =
+    recall === null ? '' : ` The tools of the MCP server ${recall} search and read the whole conversation.`
+  return `Tool calls are one line each, long texts are shortened${left}.${file}${server}`
 }
 
 /** The lines of a turn at one level of detail. */

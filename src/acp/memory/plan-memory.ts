@@ -17,6 +17,8 @@ export interface SessionMemory {
   readonly seen: MessageId | null
   /** The history in its system prompt; null if there is none. */
   readonly inSystem: SystemHistory | null
+  /** The MCP server that was given to the session to read the conversation. Absent if there is none. */
+  readonly recall?: string
 }
 
 /** A history in a system prompt. */
@@ -44,13 +46,13 @@ export async function planMemory(
   head: MessageId | null,
   telling: HistoryTelling,
 ): Promise<MemoryPlan | null> {
-  const { failed } = session
+  const { failed, recall } = session
   if (head === null) return session.seen === null ? planWithoutText('fresh', session) : null
   const missing = await missingFor(store, session, head)
   if (missing === null) return null
   const { messages, older, knows } = missing
   const part = { messages, older, head, isAll: knows === 'nothing' }
-  const history = await tellHistory(store, part, telling)
+  const history = await tellHistory(store, part, recall === undefined ? telling : { ...telling, recall })
   if (!history) return planWithoutText(knows === 'nothing' ? 'fresh' : outcomeOf(session), session)
   const outcome = knows === 'nothing' ? 'injected' : 'completed'
   return {

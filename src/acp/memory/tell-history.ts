@@ -16,6 +16,8 @@ export interface HistoryTelling {
   readonly directory: string
   /** Null if no file is to be written. */
   readonly transcript: TranscriptFile | null
+  /** The MCP server of the session that reads the conversation. Absent if there is none. */
+  readonly recall?: string
   /** Makes a summary of the path up to this message, if the person allows it. */
   summarize?(head: MessageId): Promise<unknown>
 }
@@ -38,7 +40,13 @@ export async function tellHistory(
   const { tokens, directory, transcript } = telling
   if (isAll && messages.length > 0) await telling.summarize?.(head)
   const whole = await withWholeTexts(store, messages)
-  const options = { tokens, directory, older, ...(isAll ? await readBeginning(store, messages, older) : {}) }
+  const options = {
+    tokens,
+    directory,
+    older,
+    recall: telling.recall ?? null,
+    ...(isAll ? await readBeginning(store, messages, older) : {}),
+  }
   const text = historyText(whole, options)
   if (!text?.isShortened || !transcript) return text
   const path = await transcript.write(head)

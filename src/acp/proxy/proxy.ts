@@ -39,6 +39,9 @@ export interface ProxyOptions {
   readonly tell?: number
   /** Summaries for the next agent of a conversation. Default: none, because each one costs a model call. */
   readonly summaries?: HandOverSummaries
+  /** The command of `skein mcp` on the same store, without a conversation. An agent that has to be told a
+   *  conversation gets it as an MCP server that reads this conversation only. Default: none. */
+  readonly recall?: Pick<AgentCommand, 'command' | 'args'>
   /** Identifies the store. If the agent is ours and has the same one, lines are only relayed. */
   readonly storeId?: string
   /** Replaces single limits. */
@@ -109,6 +112,7 @@ export function startProxy(options: ProxyOptions): AcpProxy {
     telling: {
       ...(options.tell === undefined ? {} : { tell: options.tell }),
       ...(options.summaries && { summaries: options.summaries }),
+      ...(options.recall && { recall: options.recall }),
       transcripts: openTranscripts({ store, directory: options.command.cwd ?? process.cwd() }),
     },
     slot,

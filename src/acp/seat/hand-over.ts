@@ -10,6 +10,7 @@ import type { RunningAgent } from '../process/agent-process-slot.ts'
 import { blockText } from '../transcript/answer-text.ts'
 import type { Heard } from '../transcript/heard.ts'
 import type { SilenceWatch } from './late-updates.ts'
+import type { RecallCommand } from './recall-server.ts'
 import type { SeatTranscript, TranscriptFolder } from './transcript-file.ts'
 
 /** Summaries for the next agent of a conversation. Each one costs a model call. */
@@ -26,6 +27,8 @@ export interface HandOverOptions {
   readonly transcripts?: TranscriptFolder
   /** Summaries for the next agent. Default: none are made. */
   readonly summaries?: HandOverSummaries
+  /** The command of `skein mcp` on the store, for an agent that has to be told something. Default: none. */
+  readonly recall?: RecallCommand
 }
 
 /** The hand-over of one branch. */

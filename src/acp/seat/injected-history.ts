@@ -37,10 +37,18 @@ export function memoryTrace(
   { report, text }: MemoryPlan,
   upTo: MessageId | null,
 ): JsonObject {
-  const { sessionId, way, inSystem } = session
+  const { sessionId, way, inSystem, recall } = session
   const through = way === 'new' && inSystem !== null ? 'system' : text === null ? null : 'text'
   const failed = report.failed.map(tier => ({ ...tier }))
-  return { agent, session: sessionId, ...report, failed, through, upTo }
+  return {
+    agent,
+    session: sessionId,
+    ...report,
+    failed,
+    through,
+    upTo,
+    ...(recall !== undefined && { recall }),
+  }
 }
 
 /** Whether a chunk of user text is a part of the injected text. Agents repeat it in pieces, or joined with

@@ -7,6 +7,7 @@ import type { RecorderSource } from '../../system/source.ts'
 import { type MemoryPlan, planMemory } from '../memory/plan-memory.ts'
 import type { HistoryTelling } from '../memory/tell-history.ts'
 import { defaultAnswerMs, type RunningAgent } from '../process/agent-process-slot.ts'
+import type { RecallCommand } from './recall-server.ts'
 import type { SeatStore } from './seat-prompt.ts'
 import { nextState, type SeatEvent, type SeatState, sessionIn, vacantSeat } from './seat-state.ts'
 import { type SeatSession, takeSeat } from './take-seat.ts'
@@ -20,6 +21,8 @@ export interface SessionKeeperOptions {
   readonly params: JsonObject
   /** How a history is told. */
   readonly telling: HistoryTelling
+  /** The command of `skein mcp`, for an agent that has to be told something. */
+  readonly recall?: RecallCommand
   readonly source: RecorderSource
   /** The branch; created, if it does not exist yet, with the first message. */
   branch(): Promise<BranchRef>
@@ -87,6 +90,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       const request = { store, branch, head, name, directory, params, telling, source, bringsHistory, agent }
       const session = await takeSeat({
         ...request,
+        ...(options.recall && { recall: options.recall }),
         answerMs,
         onSilence: method => options.onSilence?.(method),
         listen(sessionId, replay) {

@@ -1,5 +1,6 @@
 import type { AgentLink, BranchRef } from '../../core/branch.ts'
 import { errorText } from '../../core/error-text.ts'
+import type { TraceEvent } from '../../core/event.ts'
 import { type ConversationId, type MessageId, messageId } from '../../core/ids.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
@@ -13,6 +14,7 @@ import { type HistoryTelling, tellHistory } from '../memory/tell-history.ts'
 import type { RunningAgent } from '../process/agent-process-slot.ts'
 import { isObject } from '../wire/is-object.ts'
 import { allowsFallback, RpcError } from '../wire/rpc-error.ts'
+import { type RecallCommand, recallName, withRecall } from './recall-server.ts'
 import { openReplay, type ReplayWindow } from './replay-window.ts'
 import type { SeatStore } from './seat-prompt.ts'
 
@@ -36,6 +38,8 @@ export interface TakeSeatOptions {
   readonly params: JsonObject
   /** How the history is told. */
   readonly telling: HistoryTelling
+  /** The command of `skein mcp`, for an agent that has to be told something. */
+  readonly recall?: RecallCommand
   readonly source: RecorderSource
   /** True if the prompt brings its own history: then none is put into the system prompt of a new session. */
   readonly bringsHistory?: boolean
@@ -58,17 +62,23 @@ export async function takeSeat(options: TakeSeatOptions): Promise<SeatSession> {
   const link = await linkOf(options)
   for (const tier of link ? tiersOf(await options.agent(), link.seen, options.head) : []) {
     try {
-      return { ...(await reopen(tier, options, link!.link)), seen: link!.seen.id, failed }
+      return { ...(await reopen(tier, options, link!)), seen: link!.seen.id, failed }
     } catch (error) {
       if (!allowsFallback(error)) throw error
       failed.push(failureOf(tier, error))
     }
   }
-  return { ...(await beginSession(options)), failed }
+  return { ...(await beginWithRecall(options)), failed }
+}
+
+interface SeenLink {
+  readonly link: AgentLink
+  /** The last message that the session has seen. */
+  readonly seen: Message
 }
 
 /** The link of this branch, if the messages that its session has seen are on the path. */
-async function linkOf(options: TakeSeatOptions): Promise<{ link: AgentLink; seen: Message } | null> {
+async function linkOf(options: TakeSeatOptions): Promise<SeenLink | null> {
   const { store, branch, head, name, directory } = options
   const links = await collectPages(page => store.listAgentLinks(branch, page))
   const link = links.find(one => one.agent === name && one.directory === directory)
@@ -92,20 +102,57 @@ function tiersOf(
 async function reopen(
   tier: FailedTier['tier'],
   options: TakeSeatOptions,
-  { foreignId }: AgentLink,
+  { link: { foreignId }, seen }: SeenLink,
 ): Promise<Omit<SeatSession, 'failed' | 'seen'>> {
   const { store, branch, source } = options
   const agent = await options.agent()
   const upTo = agent.capabilities.systemPrompt
     ? await systemHistoryEnd(store, branch.conversationId, foreignId)
     : null
-  const { params, inSystem } = await withHistory(options, upTo)
+  // The text of an earlier prompt may name the server.
+  const wantsRecall = seen.id !== options.head || (await hadRecall(options, foreignId))
+  const opened = wantsRecall ? offerRecall(options) : options
+  const { params, inSystem } = await withHistory(opened, upTo)
   const replay = openReplay(source)
   options.listen(foreignId, replay)
   const request = { ...params, sessionId: foreignId }
   const answer = await withSilenceLimit(options, replay, agent, `session/${tier}`, request)
   replay.answered()
-  return { sessionId: foreignId, answer: isObject(answer) ? answer : {}, way: tier, replay, inSystem }
+  const { recall } = opened.telling
+  return {
+    sessionId: foreignId,
+    answer: isObject(answer) ? answer : {},
+    way: tier,
+    replay,
+    inSystem,
+    ...(recall !== undefined && { recall }),
+  }
+}
+
+/** The options of a request that gives the agent the MCP server, unless the client does. */
+function offerRecall(options: TakeSeatOptions): TakeSeatOptions {
+  const { recall, params: wanted, branch, telling } = options
+  const params = recall ? withRecall(wanted, recall, branch.conversationId) : null
+  return params ? { ...options, params, telling: { ...telling, recall: recallName } } : options
+}
+
+/** Whether a session was told something, and given the MCP server. */
+async function hadRecall({ store, branch, recall }: TakeSeatOptions, sessionId: string): Promise<boolean> {
+  if (!recall) return false
+  const traces = await resumeTraces(store, branch.conversationId)
+  return traces.some(({ data }) => data.session === sessionId && data.recall === recallName)
+}
+
+/** Begins a session. One that the agent refuses with the MCP server is begun without it. */
+async function beginWithRecall(options: TakeSeatOptions): Promise<Omit<SeatSession, 'failed'>> {
+  const hasToTell = options.head !== null && !options.bringsHistory
+  const offered = hasToTell ? offerRecall(options) : options
+  try {
+    return await beginSession(offered)
+  } catch (error) {
+    if (offered === options || !(error instanceof RpcError) || !allowsFallback(error)) throw error
+    return beginSession(options)
+  }
 }
 
 async function beginSession(options: TakeSeatOptions): Promise<Omit<SeatSession, 'failed'>> {
@@ -120,7 +167,9 @@ async function beginSession(options: TakeSeatOptions): Promise<Omit<SeatSession,
     throw new Error('the agent began a session without an id')
   const { sessionId } = answer
   options.listen(sessionId, replay)
-  return { sessionId, answer, way: 'new', replay, seen: null, inSystem }
+  const { recall } = options.telling
+  const session = { sessionId, answer, way: 'new', replay, seen: null, inSystem } as const
+  return recall === undefined ? session : { ...session, recall }
 }
 
 /** Sends a request. If the agent sends neither an answer nor updates for a while, its process is ended, and
@@ -169,9 +218,17 @@ async function systemHistoryEnd(
   id: ConversationId,
   sessionId: string,
 ): Promise<MessageId | null> {
-  const traces = await store.listEvents(id, { types: ['resume'], order: 'descending', limit: 200 })
-  const told = traces.items.find(({ data }) => data.session === sessionId && data.through === 'system')
+  const traces = await resumeTraces(store, id)
+  const told = traces.find(({ data }) => data.session === sessionId && data.through === 'system')
   return typeof told?.data.upTo === 'string' ? messageId(told.data.upTo) : null
+}
+
+/** The newest traces of how agents got their memory, newest first. */
+async function resumeTraces(
+  store: Pick<MessageReader, 'listEvents'>,
+  id: ConversationId,
+): Promise<readonly TraceEvent[]> {
+  return (await store.listEvents(id, { types: ['resume'], order: 'descending', limit: 200 })).items
 }
 
 /** The `systemPrompt` of a session: the client's own, followed by this text. */

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { isMcpCommand } from '../../acp/seat/recall-server.ts'
 import type { SeatStore } from '../../acp/seat/seat-prompt.ts'
 import type { Agent } from '../../agent/agent.ts'
 import { allowTools } from '../../agent/approval/approval.ts'
@@ -8,6 +9,7 @@ import type { McpAgent } from '../../mcp/tools/endpoint-options.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { similarWords } from '../command-line/similar-words.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { askedVariable } from '../model/asked-variable.ts'
 import { openNamedModel } from '../model/choose-model.ts'
 import {
   configuredTools,
@@ -17,10 +19,6 @@ import {
   type ToolStore,
 } from '../model/configured-tools.ts'
 import { agentSettings } from '../model/model-setup.ts'
-
-/** Set in the environment of an agent that does a task of `ask`. `skein mcp` offers it no tools, so that it
- *  cannot give tasks to itself. */
-export const askedVariable = 'SKEIN_ASKED'
 
 /** The ports of a store that an agent needs, ours or another program's. */
 type AskedStore = ToolStore & SeatStore
@@ -176,12 +174,7 @@ function prefixOf(server: string): string {
 
 /** Whether an MCP server of the configuration is `skein mcp`: the agent behind `ask` must not get it. */
 function isOurEndpoint(server: Config['mcp'][string]): boolean {
-  if ('url' in server) return /\/mcp\/?$/.test(new URL(server.url).pathname) && isOurs(server.url)
-  const words = [server.command, ...server.args]
-  const at = words.indexOf('mcp')
-  return at > 0 && words.slice(0, at).some(isOurs)
-}
-
-function isOurs(word: string): boolean {
-  return /skein/i.test(basename(word))
+  if ('url' in server)
+    return /\/mcp\/?$/.test(new URL(server.url).pathname) && /skein/i.test(basename(server.url))
+  return isMcpCommand([server.command, ...server.args])
 }

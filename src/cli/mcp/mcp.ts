@@ -3,10 +3,11 @@ import { type Args, type CommandHandler, hasOption, textOption } from '../comman
 import { exitCode } from '../command-line/exit-code.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { askedVariable } from '../model/asked-variable.ts'
 import { noteLine } from '../output/print.ts'
 import { ownKey } from '../target/own-key.ts'
 import { hasOwnStore, projectDirectories, projectFolder } from '../target/scope.ts'
-import { askedVariable, openAskedAgent } from './asked-agent.ts'
+import { openAskedAgent } from './asked-agent.ts'
 import { createLazyStores } from './lazy-stores.ts'
 
 /** `skein mcp`: serves an agent on stdin and stdout until its input ends. stdout belongs to the protocol, so

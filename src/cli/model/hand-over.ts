@@ -1,20 +1,37 @@
 import { leastTellTokens } from '../../acp/memory/history-text.ts'
-import type { HandOverSummaries } from '../../acp/seat/hand-over.ts'
+import type { HandOverOptions, HandOverSummaries } from '../../acp/seat/hand-over.ts'
+import type { RecallCommand } from '../../acp/seat/recall-server.ts'
 import type { Config } from '../../config/config.ts'
 import { readConfig } from '../../config/read-config.ts'
 import { type Args, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { askedVariable } from './asked-variable.ts'
 import { chooseModel, openNamedModel } from './choose-model.ts'
 
 /** How much of a conversation another program's agent is told: `--tell`, else the configuration. */
 export async function handOverOptions(
   args: Args,
   context: CommandContext,
-): Promise<{ readonly tell: number; readonly summaries?: HandOverSummaries }> {
+): Promise<Pick<HandOverOptions, 'summaries' | 'recall'> & { readonly tell: number }> {
   const config = await readConfig(context.cwd, context.env)
   const tell = tellOf(args) ?? config.acp.tell
-  return config.acp.summarize ? { tell, summaries: { model: summarizerOf(config, context) } } : { tell }
+  const recall = config.acp.recall ? recallCommand(context) : null
+  return {
+    tell,
+    ...(config.acp.summarize && { summaries: { model: summarizerOf(config, context) } }),
+    ...(recall && { recall }),
+  }
+}
+
+/** The command of `skein mcp` on this store, by the program that runs now. Null for a store that is not a
+ *  file: its address may contain a password, which another program must not get. Null in a task of `ask`,
+ *  too, because its agent gets no tools of ours. */
+function recallCommand({ location, env }: CommandContext): RecallCommand | null {
+  const { target, isFile } = location()
+  const entry = process.argv[1]
+  if (!isFile || entry === undefined || env[askedVariable]) return null
+  return { command: process.execPath, args: [entry, 'mcp', '--db', target] }
 }
 
 function tellOf(args: Args): number | null {
