@@ -17,7 +17,7 @@ import { skeinCommand } from '../store/skein-command.ts'
 import { shownLocation } from '../store/store-location.ts'
 
 interface Check {
-  readonly name: 'node' | 'store' | 'verify' | 'keys' | 'config' | 'discord'
+  readonly name: 'node' | 'store' | 'verify' | 'keys' | 'config' | 'mcp' | 'agents' | 'acp' | 'discord'
   readonly status: 'ok' | 'note' | 'failed'
   readonly message: string
 }
@@ -200,7 +200,23 @@ async function checkSettings(context: CommandContext): Promise<readonly Check[]>
         : `${plural(config.files.length, 'file')} read`
     settings.push({ name: 'config', status: 'ok', message: files })
   }
-  return [keys, ...settings, ...ignored, ...checkDiscord(config)]
+  return [keys, ...settings, ...ignored, ...checkPrograms(config), ...checkDiscord(config)]
+}
+
+/** Names the settings of MCP servers and agents that are set, not their values: those may contain keys. */
+function checkPrograms({ mcp, agents, sources }: Config): readonly Check[] {
+  const set = {
+    mcp: Object.keys(mcp).map(server => `mcp.${server}`),
+    agents: Object.keys(agents).map(agent => `agents.${agent}`),
+    acp: Object.keys(sources).filter(path => path.startsWith('acp.')),
+  }
+  return (['mcp', 'agents', 'acp'] as const)
+    .filter(name => set[name].length > 0)
+    .map(name => ({
+      name,
+      status: 'ok',
+      message: `${set[name].join(', ')} ${set[name].length === 1 ? 'is' : 'are'} set`,
+    }))
 }
 
 /** Says that a token is set, and nothing about its value. */

@@ -236,6 +236,25 @@ test('doctor reports what works, what does not, and what to do', async () => {
   expect(amiss.stdout + fresh.stdout).not.toContain(secret)
 })
 
+test('doctor names the MCP servers and agents that are set, and no value of them', async () => {
+  using here = home()
+  const value = 'value-of-a-setting'
+  const settings = {
+    mcp: {
+      files: { command: value, args: [value], env: { KEY: value } },
+      search: { url: `https://${value}.example/`, headers: { Authorization: value } },
+    },
+    agents: { reviewer: { model: 'scripted', system: value } },
+    acp: { recall: 'off' },
+  }
+  writeFileSync(join(here.cwd, 'skein.yaml'), JSON.stringify(settings))
+  const { stdout, stderr } = await here.skein(['doctor'])
+  expect(stdout).toContain('✓ mcp      mcp.files, mcp.search are set\n')
+  expect(stdout).toContain('✓ agents   agents.reviewer is set\n')
+  expect(stdout).toContain('✓ acp      acp.recall is set\n')
+  expect(stdout + stderr).not.toContain(value)
+})
+
 test('doctor finds a damaged message, a file that is not a store, and a newer store', async () => {
   using here = home()
   const { ids } = await stocked(here, store => tell(store, {}, 'a', 'b'))
