@@ -82,6 +82,8 @@ function busyText({ what, leaseUntil }: BusyError, { pid, host }: Holder): strin
 function hintFor(error: SkeinError): string {
   switch (error.code) {
     case 'not_found':
+      if (error instanceof NotFoundError && error.kind === 'task') return 'skein dispatch ls lists tasks'
+      if (error instanceof NotFoundError && error.kind === 'token') return 'skein token ls lists tokens'
       return 'skein ls lists conversations, skein search finds messages'
     case 'ambiguous_id':
       return error instanceof AmbiguousIdError && isTitle(error) ? 'Type an id' : 'Type more characters'

@@ -101,8 +101,12 @@ function stopOnPresses(worker: DispatchWorker, context: CommandContext, running:
   const giveBack = () => void worker.stop()
   const press = () => {
     if (++presses > 1) return giveBack()
-    if (running() > 0)
-      note(context, `finishing ${plural(running(), 'dispatch', 'dispatches')}. Ctrl+C again gives them back`)
+    const count = running()
+    if (count > 0)
+      note(
+        context,
+        `finishing ${plural(count, 'dispatch', 'dispatches')}. Ctrl+C again gives ${count === 1 ? 'it' : 'them'} back`,
+      )
     void worker.stop({ finishWithinMs: 2 ** 31 - 1 })
   }
   process.on('SIGINT', press)

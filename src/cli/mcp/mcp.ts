@@ -44,7 +44,7 @@ export const mcpCommand: CommandHandler = async (args, context) => {
         }
       : null,
     agent: asked?.agent ?? null,
-    onError: error => say(error.message),
+    onError: error => say(isSchemaError(error) ? 'ignored a line that is not JSON-RPC 2.0' : error.message),
   })
   using stop = stopOnInterrupt(context)
   await endpoint.stdio({
@@ -56,6 +56,11 @@ export const mcpCommand: CommandHandler = async (args, context) => {
   await endpoint.close()
   await asked?.close()
   return (await stores.saved()) ? exitCode.ok : exitCode.failure
+}
+
+/** The message of such an error is a page of JSON. */
+function isSchemaError({ name }: Error): boolean {
+  return name.endsWith('ZodError')
 }
 
 function checkOptions(args: Args): void {

@@ -72,7 +72,10 @@ test('cancels, retries and deletes tasks; their conversations go to the trash (S
   const result = await json<{ conversation_id: string }>(here, 'run', 'T-1')
   const removed = await json(here, 'rm', 'T-1')
   expect(removed).toEqual({ tasks: 1, trashed: [result.conversation_id] })
-  expect(await here.skein(['dispatch', 'show', 'T-1'])).toMatchObject({ code: 3 })
+  expect(await here.skein(['dispatch', 'show', 'T-1'])).toMatchObject({
+    code: 3,
+    stderr: 'skein: there is no task "T-1". skein dispatch ls lists tasks\n',
+  })
   expect((await here.skein(['trash', '--json=id'])).stdout).toContain(result.conversation_id)
   await here.skein(['dispatch', 'submit', '--project', 'web', 'one'])
   expect(await here.skein(['dispatch', 'rm', '--project', 'web'])).toMatchObject({ code: 2 })

@@ -188,8 +188,9 @@ describe('skein mcp', () => {
       '\0',
     ]
     const lines = [JSON.stringify(hello), ...garbage, JSON.stringify(list)]
-    const { stdout, code } = await here.skein(['mcp'], { input: `${lines.join('\n')}\n` })
+    const { stdout, stderr, code } = await here.skein(['mcp'], { input: `${lines.join('\n')}\n` })
     expect(code).toBe(0)
+    expect(stderr).toBe('! ignored a line that is not JSON-RPC 2.0\n'.repeat(2))
     const answers = stdout
       .split('\n')
       .filter(line => line !== '')

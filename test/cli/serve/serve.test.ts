@@ -162,6 +162,9 @@ describe('skein token', () => {
       ['revoke'],
     ])
       expect((await here.skein(['token', ...args])).code, args.join(' ')).toBe(2)
-    expect((await here.skein(['token', 'revoke', 'nothing'])).code).toBe(3)
+    expect(await here.skein(['token', 'revoke', 'nothing'])).toMatchObject({
+      code: 3,
+      stderr: 'skein: there is no token "nothing". skein token ls lists tokens\n',
+    })
   })
 })
