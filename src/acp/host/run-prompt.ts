@@ -191,7 +191,7 @@ function problemOf({ name, agent }: HostContext, error: unknown): unknown {
   const end = agent.lastEnd
   const how = end ? ` (${exitReason(end)})` : ''
   const words = end?.stderr.trim().split('\n').at(-1) ?? ''
-  const problem = `it ended${how}${words === '' ? '' : `: ${words}`}. What was said is kept; the next message starts it again`
+  const problem = `it ended${how}${words === '' ? '' : `: ${words}`}. The conversation is stored; the next message starts the agent again`
   return new ModelError(name, problem, { retryable: true, cause: error })
 }
 

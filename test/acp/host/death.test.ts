@@ -27,7 +27,7 @@ describe('an agent that dies in the middle of an answer', () => {
       await host.say('talk', first)
       hosting.model.answerTo(second, ...slowly(half, 20), { type: 'die' })
       await expect(host.say('talk', second)).rejects.toThrow(
-        /it ended \(code 1\)\. What was said is kept; the next message starts it again/,
+        /it ended \(code 1\)\. The conversation is stored; the next message starts the agent again/,
       )
       const last = (await hosting.said('talk')).at(-1)!
       expect([last.role, textOf(last), last.metadata]).toEqual(['assistant', half, { interrupted: true }])

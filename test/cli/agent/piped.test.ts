@@ -65,7 +65,7 @@ describe('skein agent in a pipe', () => {
       { input: 'hello\n' },
     )
     expect(speaks.stderr).toBe(
-      'skein: mine: it ended (code 9): --resume|-q|a b|. What was said is kept; the next message starts it again\n',
+      'skein: mine: it ended (code 9): --resume|-q|a b|. The conversation is stored; the next message starts the agent again\n',
     )
     expect(speaks.code).toBe(1)
     const nothing = await at.here.skein(['agent', '-n'])
