@@ -1,11 +1,12 @@
-import type { ActivityEvent, FollowChange } from '../core/follow.ts'
+import type { ActivityEvent, FollowChange, TaskEvent } from '../core/follow.ts'
 import { gistOf } from '../core/gist.ts'
 import type { ConversationId } from '../core/ids.ts'
 import type { Message } from '../core/message.ts'
 import { branchHeadJson } from './branch.ts'
 import { storedMessageJson } from './message.ts'
 import type { IsLive } from './path-facts.ts'
-import type { activitySchema, followEventSchema, JsonOf } from './schema/index.ts'
+import type { activitySchema, followEventSchema, JsonOf, taskEventSchema } from './schema/index.ts'
+import { taskJson } from './task.ts'
 import { draftPieceJson, turnJson } from './turn.ts'
 
 /** A change of a followed conversation as JSON. */
@@ -13,6 +14,9 @@ export type FollowEventJson = JsonOf<typeof followEventSchema>
 
 /** Activity of the tenant as JSON. */
 export type ActivityJson = JsonOf<typeof activitySchema>
+
+/** A change of a task as JSON. */
+export type TaskEventJson = JsonOf<typeof taskEventSchema>
 
 /** Maps a change of a followed conversation to JSON. */
 export function followEventJson(
@@ -71,4 +75,10 @@ export function activityJson({ conversation: one }: ActivityEvent, last: Message
     trashed_at: one.trashedAt?.toISOString() ?? null,
     last: last && { id: last.id, text: gistOf(last) },
   }
+}
+
+/** Maps a change of a task to JSON. */
+export function taskEventJson(event: TaskEvent): TaskEventJson {
+  if (event.type === 'task') return { type: event.type, task: taskJson(event.task) }
+  return { type: event.type, id: event.id }
 }

@@ -39,10 +39,11 @@ import type {
   WriteOptions,
 } from './requests.ts'
 import { createSend, type RawBody, type Send, type SendRequest, type SendSettings } from './send.ts'
+import { type TaskClient, taskMethods } from './task-methods.ts'
 
 /** A client of the HTTP service. Its methods have the names of the operations in the OpenAPI document. They
  *  throw ServiceError. */
-export interface Client {
+export interface Client extends TaskClient {
   /** Sends a request of your own to a path below `/api/v1`. */
   readonly send: Send
 
@@ -166,8 +167,8 @@ export interface Client {
   /** Stops a turn, and keeps what has arrived. */
   stopTurn(id: string, key: string, options?: RequestOptions): Promise<TurnJson>
 
-  /** Activity of the tenant and contents of conversations as they come. Reconnects by itself, and continues
-   *  without a gap or a duplicate. */
+  /** Activity and tasks of the tenant and contents of conversations as they come. Reconnects by itself, and
+   *  continues without a gap. No message is repeated. */
   follow(request?: FollowRequest): AsyncGenerator<FollowedJson, void, void>
 
   /** Searches messages. */
@@ -323,6 +324,7 @@ export function createClient(settings: SendSettings): Client {
     stopTurn: (id, key, options) =>
       write('DELETE', `${conversation(id)}/turns/${encode(key)}`, undefined, options),
 
+    ...taskMethods(get, post),
     follow: (request = {}) => followEvents(send, request),
 
     search: (q, search = {}, options) => get('/search', { ...withQuery({ q, ...search }), ...options }),

@@ -1,4 +1,4 @@
-import type { ActivityJson, FollowEventJson } from '../api/follow-event.ts'
+import type { ActivityJson, FollowEventJson, TaskEventJson } from '../api/follow-event.ts'
 import { readEvents } from './read-events.ts'
 import { type Send, ServiceError } from './send.ts'
 
@@ -16,8 +16,8 @@ export interface FollowRequest {
 export interface FollowedJson {
   /** Pass it as `after` to continue behind this event. */
   readonly id: string
-  /** Activity of the tenant, or a change of a followed conversation. */
-  readonly event: ActivityJson | FollowEventJson
+  /** Activity of the tenant, a change of one of its tasks, or a change of a followed conversation. */
+  readonly event: ActivityJson | TaskEventJson | FollowEventJson
 }
 
 /** Without a byte for so long, the connection counts as broken: a heartbeat comes every 15 seconds. */

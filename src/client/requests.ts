@@ -7,9 +7,12 @@ import type {
   askSchema,
   branchPatchSchema,
   conversationPatchSchema,
+  dispatchRequestSchema,
   forkSchema,
   newConversationSchema,
+  newTaskSchema,
 } from '../api/schema/request/index.ts'
+import type { DispatchJson, TaskJson } from '../api/task.ts'
 import type { TurnJson } from '../api/turn.ts'
 
 /** Options of every request. */
@@ -41,6 +44,24 @@ export type ForkRequest = Readonly<input<typeof forkSchema>>
 
 /** A change of a branch. */
 export type BranchPatchRequest = Readonly<input<typeof branchPatchSchema>>
+
+/** A task to submit. */
+export type NewTaskRequest = Readonly<input<typeof newTaskSchema>>
+
+/** An order to work on a task. */
+export type DispatchRequest = Readonly<input<typeof dispatchRequestSchema>>
+
+/** Options of a request for one task. */
+export interface TaskRequestOptions extends RequestOptions {
+  /** The project that the task must belong to. Default: any. */
+  readonly project?: string
+}
+
+/** A task with the dispatch that is queued or runs, or its last one. */
+export type ShownTaskJson = TaskJson & {
+  /** That dispatch. */
+  readonly run: DispatchJson
+}
 
 /** The result of an import. */
 export type ImportedJson = JsonOf<typeof importedSchema>
@@ -83,6 +104,18 @@ export interface ListConversationsRequest extends PageParameters {
   readonly trashed?: boolean
   /** Metadata fields with these values. */
   readonly [metadata: `metadata.${string}`]: string | number | boolean
+}
+
+/** Filters of a list of tasks. */
+export interface ListTasksRequest extends PageParameters {
+  /** Only of this project. */
+  readonly project?: string
+  /** Only in this state. */
+  readonly status?: TaskJson['status']
+  /** Only submitted at this time or later. */
+  readonly created_from?: string
+  /** Only submitted before this time. */
+  readonly created_before?: string
 }
 
 /** Which part of a path to read. */

@@ -18,6 +18,8 @@ export interface ConversationSettings {
   /** Whether a task's conversation expires that long after its last activity, or after its creation. */
   readonly expirationFrom: 'activity' | 'creation'
   readonly cleanupIntervalMs: number
+  /** The folder for expired conversations of tasks, as it was given. */
+  readonly archive: string | null
   readonly tokenStrategy: 'sliding_window' | 'summarization'
   /** Most tokens of a context, for any size of window. */
   readonly maxTokens: number | null
@@ -113,6 +115,7 @@ export const conversationDefaults: ConversationSettings = {
   sessionExpirationMs: 24 * 3_600_000,
   expirationFrom: 'activity',
   cleanupIntervalMs: 3_600_000,
+  archive: null,
   tokenStrategy: 'sliding_window',
   maxTokens: null,
   keepRecentMessages: 10,

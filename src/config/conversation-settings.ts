@@ -1,6 +1,6 @@
 import type { ConversationSettings } from './config.ts'
 import { type SectionDeclaration, type ValueSetting, valueSetting } from './setting.ts'
-import { duration, oneOf, onOrOff, orOff, positive, toolResultPolicy } from './values.ts'
+import { duration, oneOf, onOrOff, orOff, positive, text, toolResultPolicy } from './values.ts'
 
 /** One setting of the section `conversation`, under the name that the origin documents use. */
 export interface ConversationSetting<K extends keyof ConversationSettings = keyof ConversationSettings>
@@ -38,6 +38,17 @@ export const conversationSettings: readonly ConversationSetting[] = [
       '1h',
       'How often `skein serve` and `skein dispatch work` sweep: they move expired conversations of tasks to the trash, and delete what ' +
         'has been there for 7 days. The other commands sweep only with `skein gc`.',
+    ),
+  },
+  {
+    field: 'archive',
+    name: 'archive',
+    ...valueSetting(
+      orOff(text),
+      'off',
+      'A folder for expired conversations of tasks: before a sweep moves one to the trash, it is written there ' +
+        'as `<id>.jsonl` in the native format, which `skein import` reads. A relative folder is below the file ' +
+        'that names it. The file of a project may name only a folder of the project.',
     ),
   },
   {
@@ -114,6 +125,7 @@ export const conversationSection: SectionDeclaration = {
   session_expiration: 24h
   expiration_from: activity
   cleanup_interval: 1h
+  archive: off
   token_strategy: summarization
   max_tokens: 100_000
   keep_recent_messages: 10

@@ -3,6 +3,7 @@ import type { Conversation } from './conversation.ts'
 import type { ConversationId } from './ids.ts'
 import type { ListedConversation } from './listing.ts'
 import type { Message } from './message.ts'
+import type { Task } from './task.ts'
 import type { DraftPiece, Turn } from './turn.ts'
 
 /** Where to begin to follow, and when to end. */
@@ -104,6 +105,25 @@ export interface ActivityEvent {
   readonly conversation: ListedConversation
 }
 
+/** A task that has changed. Events are states: the newest one of a task replaces the earlier ones. */
+export type TaskEvent = {
+  /** Pass it as `after` to continue behind this event. */
+  readonly cursor: string
+} & (
+  | {
+      /** A task was submitted, dispatched, claimed, ended or cancelled. */
+      readonly type: 'task'
+      /** The task as it is now. */
+      readonly task: Task
+    }
+  | {
+      /** A task was deleted. */
+      readonly type: 'task_deleted'
+      /** Its id. */
+      readonly id: string
+    }
+)
+
 /** Follows changes, also those of other processes. */
 export interface Follower {
   /** Changes of a conversation as they happen. Writes of this process arrive at once; those of others are
@@ -113,4 +133,9 @@ export interface Follower {
   /** Activity in all conversations of the tenant. Clocks and commits may be out of order, so a cursor looks
    *  back one minute: after a reconnect an activity may be repeated, but none is missing. */
   followActivity(options?: FollowActivityOptions): AsyncIterable<ActivityEvent>
+  /** Changes of the tenant's tasks. A state that lasts less than a quarter of a second may be left out. A
+   *  cursor looks back one minute: after a reconnect an event may be repeated. Of the tasks that ended
+   *  meanwhile, those without a conversation are found among the newest hundred that failed and that were
+   *  cancelled. */
+  followTasks(options?: FollowActivityOptions): AsyncIterable<TaskEvent>
 }

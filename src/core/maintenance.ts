@@ -17,6 +17,7 @@ export type {
   FollowEvent,
   Follower,
   FollowOptions,
+  TaskEvent,
 } from './follow.ts'
 export type { IndexOptions, IndexProgress, SkippedRow } from './listing.ts'
 export type { Measured, Meter, UsageSum } from './measure.ts'

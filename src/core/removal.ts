@@ -81,6 +81,10 @@ export interface SweepOptions {
   /** Sweeps only if no process has swept within so many milliseconds, so that several processes can ask for a
    *  sweep at the same intervals and one of them does it. Default: sweeps always. */
   readonly ifOlderThanMs?: number
+  /** Called for each expired conversation before it is moved to the trash, for example to archive it. One
+   *  that changes meanwhile stays until the next sweep. If it throws, the sweep ends with its error, and the
+   *  conversation stays. */
+  readonly beforeTrash?: (id: ConversationId) => Promise<void>
 }
 
 /** The effects of `sweep`. */

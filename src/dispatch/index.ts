@@ -9,6 +9,7 @@
 // - `claims.ts` renews the claim of a worker, and ends the claims of dead ones
 // - `task-conversation.ts` finds or creates the conversation; `dispatch-result.ts` is what a dispatch returns
 // - `dispatcher.ts` orders and runs one dispatch, for other queues and for the command
+// - `dispatch-metrics.ts` turns the events of workers into figures
 // May import core, system, context, recorder and agent. It receives a store and opens none.
 
 export type {
@@ -30,6 +31,7 @@ export type {
 } from '../core/task.ts'
 export { mostDeaths, taskStatuses, wordsOfDispatch } from '../core/task.ts'
 export type { DispatchEvent } from './dispatch-event.ts'
+export { dispatchMetrics } from './dispatch-metrics.ts'
 export type { DispatchResult } from './dispatch-result.ts'
 export { type DispatchSource, systemDispatchSource } from './dispatch-source.ts'
 export { createDispatcher, type Dispatcher, type DispatchRunOptions } from './dispatcher.ts'

@@ -41,8 +41,7 @@ export async function runClaimed(
   const { report } = options
   const start = source.elapsed()
   const trouble = (what: string) => (error: unknown) => report({ type: 'trouble', what, error })
-  const queuedMs = Math.max(0, (dispatch.startedAt?.getTime() ?? 0) - (dispatch.queuedAt?.getTime() ?? 0))
-  report({ type: 'started', task, dispatch, queuedMs })
+  report({ type: 'started', task, dispatch, queuedMs: queuedMsOf(dispatch) })
 
   let abortion: Abortion | null = null
   const stopping = new AbortController()
@@ -96,17 +95,39 @@ export async function runClaimed(
       return null
     }
     const failure = isAborted && abortion !== null ? stopTexts[abortion] : outcome.error
-    const result = resultOf(state, claimed, outcome, failure, options.worker)
+    const result = resultOf(
+      state,
+      claimed,
+      await withAllUsage(state, claimed, outcome),
+      failure,
+      options.worker,
+    )
     const end = endOf(abortion === 'cancelled' && isAborted ? 'cancelled' : null, result, failure)
     const finish = () => tasks.finishDispatch(claim, end)
     const ended = await persist(finish, source, {
       withinMs: state.retryMs,
       trouble: trouble('store the result'),
     })
-    await traceEnd(state, outcome, ended, trouble('trace the dispatch'))
-    report({ type: 'ended', task, dispatch: ended, result, ranMs: source.elapsed() - start, firstWordMs })
+    const ranMs = source.elapsed() - start
+    const figures = { ran_ms: Math.round(ranMs), first_word_ms: rounded(firstWordMs) }
+    await traceEnd(
+      state,
+      outcome,
+      ended,
+      { ...figures, tokens: result.tokens_used },
+      trouble('trace its end'),
+    )
+    report({ type: 'ended', task, dispatch: ended, result, ranMs, firstWordMs })
     return { dispatch: ended, result }
   }
+}
+
+function queuedMsOf({ startedAt, queuedAt }: Dispatch): number {
+  return Math.max(0, (startedAt?.getTime() ?? 0) - (queuedAt?.getTime() ?? 0))
+}
+
+function rounded(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms)
 }
 
 const stopTexts: Readonly<Record<Abortion, string>> = {
@@ -223,7 +244,8 @@ async function openConversation(
   const place = await taskConversation(store, task, dispatch, facts)
   const { id: conversation } = place.conversation
   if (dispatch.conversationId !== conversation) await tasks.linkDispatch(claim, conversation)
-  const data = { task: task.id, n: dispatch.n, attempt: claim.attempt, worker }
+  const waited = queuedMsOf(dispatch)
+  const data = { task: task.id, n: dispatch.n, attempt: claim.attempt, worker, queued_ms: waited }
   await store.addEvents(conversation, [{ type: 'dispatch_started', data }])
   return place
 }
@@ -248,6 +270,30 @@ async function turnKey(
   return items[0]?.key === key ? key : `${key}:${attempts}`
 }
 
+/** The outcome with the usage of all attempts: earlier ones are stored in the turns of the dispatch. What
+ *  cannot be read, or was not stored yet, is counted by this attempt. */
+async function withAllUsage(
+  { store }: DispatcherState,
+  { dispatch, claim }: ClaimedDispatch,
+  outcome: TurnOutcome,
+): Promise<TurnOutcome> {
+  const { place, reply, usage } = outcome
+  if (!place || claim.attempt === 1 || reply?.saved === false) return outcome
+  const key = `dispatch:${dispatch.n}`
+  const keys = [key, ...Array.from({ length: claim.attempt }, (_, i) => `${key}:${i + 1}`)]
+  try {
+    const turns = await Promise.all(keys.map(one => store.findTurn(place.conversation.id, one)))
+    const all = turns.reduce((sum: Usage, turn) => addUsage(sum, turn?.usage ?? {}), {})
+    return { ...outcome, usage: tokensOf(all) > tokensOf(usage) ? all : usage }
+  } catch {
+    return outcome
+  }
+}
+
+function tokensOf({ input, output }: Usage): number {
+  return (input ?? 0) + (output ?? 0)
+}
+
 function resultOf(
   { source }: DispatcherState,
   { task, dispatch }: ClaimedDispatch,
@@ -262,7 +308,7 @@ function resultOf(
     agent_id: agentId,
     conversation_id: place?.conversation.id ?? null,
     response: reply?.text ?? '',
-    tokens_used: (usage.input ?? 0) + (usage.output ?? 0),
+    tokens_used: tokensOf(usage),
     completed_at: new Date(source.now()).toISOString(),
     success: failure === null,
     ...(failure === null ? {} : { error: failure }),
@@ -284,9 +330,10 @@ async function traceEnd(
   { store }: DispatcherState,
   { place }: TurnOutcome,
   { task, n, status, attempts }: Dispatch,
+  figures: { readonly ran_ms: number; readonly first_word_ms: number | null; readonly tokens: number },
   trouble: (error: unknown) => void,
 ): Promise<void> {
   if (!place) return
-  const data = { task, n, status, attempt: attempts }
+  const data = { task, n, status, attempt: attempts, ...figures }
   await store.addEvents(place.conversation.id, [{ type: 'dispatch_ended', data }]).catch(trouble)
 }

@@ -19,8 +19,8 @@ export interface WorkerOptions extends DispatcherOptions, ClaimFilter {
   readonly reclaimMs?: number
   /** Ends when no dispatch is queued. Default: false. */
   readonly untilIdle?: boolean
-  /** Moves expired conversations of tasks to the trash, at the start and then at this interval. Default: the
-   *  worker does not. */
+  /** Moves expired conversations of tasks to the trash, at the start and then at this interval. Of several
+   *  workers and services with the same interval, one does it. Default: the worker does not. */
   readonly cleanUp?: { readonly store: Pick<Maintainer, 'sweep'>; readonly everyMs: number }
 }
 
@@ -129,9 +129,11 @@ export function createWorker(
   /** Expired conversations are cleaned up while the worker lives. */
   async function sweepNow(): Promise<void> {
     const { cleanUp } = options
+    // A timer may fire a little early.
+    const ifOlderThanMs = Math.floor((cleanUp?.everyMs ?? 0) * 0.9)
     while (cleanUp && !idle.signal.aborted) {
-      const receipt = await attempt('clean up', () => cleanUp.store.sweep())
-      if (receipt) onEvent({ type: 'swept', receipt })
+      const receipt = await attempt('clean up', () => cleanUp.store.sweep({ ifOlderThanMs }))
+      if (receipt && !receipt.skipped) onEvent({ type: 'swept', receipt })
       await wait(cleanUp.everyMs, source, idle.signal)
     }
   }

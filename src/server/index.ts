@@ -8,6 +8,6 @@
 // - `routes/`: one file per resource; `turns/`: turns that run in this process; `follow/`: live events
 // May import core, system, context, formats, recorder, agent and api. It receives stores and opens none.
 
-export type { ServiceLimits, ServiceOptions, ServiceStore } from './http/service-options.ts'
+export type { ServiceLimits, ServiceOptions, ServiceStore, ServiceTasks } from './http/service-options.ts'
 export { defaultPort, type Listening, type ListenOptions, listen } from './listen.ts'
 export { createService, type Service } from './service.ts'

@@ -341,9 +341,14 @@ describe('a dispatcher', () => {
     const events = await collectPages(page =>
       store.listEvents(conversation.id, { types: ['dispatch_started', 'dispatch_ended'], ...page }),
     )
+    const figures = {
+      ran_ms: expect.any(Number),
+      first_word_ms: expect.any(Number),
+      tokens: expect.any(Number),
+    }
     expect(events.map(({ type, data }) => [type, data])).toEqual([
-      ['dispatch_started', { task: id, n: 1, attempt: 1, worker: 'w1' }],
-      ['dispatch_ended', { task: id, n: 1, status: 'done', attempt: 1 }],
+      ['dispatch_started', { task: id, n: 1, attempt: 1, worker: 'w1', queued_ms: 0 }],
+      ['dispatch_ended', { task: id, n: 1, status: 'done', attempt: 1, ...figures }],
     ])
   })
 
@@ -352,6 +357,8 @@ describe('a dispatcher', () => {
     const dispatcher = await dispatcherOf({
       agentFor: task => ({
         model: scripted({ script: [{ calls }, 'Filed.'] }),
+        // A worker denies what needs a person.
+        approve: () => 'deny',
         tools: { submit_task: submitTaskTool({ tasks: store, parent: task }) },
       }),
     })

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { startService } from './harness.ts'
 import { stock } from './stocked.ts'
 
-it('returns a conversation with the messages of its active branch (S2-51, S2-12)', async () => {
+it('returns a conversation with the messages of its active branch, and its metadata as an extension (S2-51, S2-12, S2-68)', async () => {
   await using service = await startService()
   const { conversation } = await stock(service.store)
   const { status, body, headers } = await service.call(`/conversations/${conversation}`)
@@ -16,6 +16,7 @@ it('returns a conversation with the messages of its active branch (S2-51, S2-12)
     expires_at: null,
     token_count: 5,
   })
+  expect(body.metadata).toEqual({ n: 1 })
   const { messages } = body
   expect(messages.map((one: { role: string; content: string }) => [one.role, one.content])).toEqual([
     ['system', 'Be brief.'],

@@ -49,8 +49,17 @@ describe('every operation of the OpenAPI document', () => {
       task: 'none',
       blob: '0'.repeat(64),
       turn: 'none',
+      work: 'none',
     }
-    const invalid = { ...nothing, conversation: 'x', spare: 'x', message: 'x', leaf: 'x', blob: 'x' }
+    const invalid = {
+      ...nothing,
+      conversation: 'x',
+      spare: 'x',
+      message: 'x',
+      leaf: 'x',
+      blob: 'x',
+      work: '\0',
+    }
     for (const [id, { request }] of Object.entries(operations)) {
       const { path, ...sent } = request(nothing)
       if (path === request(invalid).path) continue

@@ -12,6 +12,8 @@ export interface Things {
   readonly task: string
   readonly blob: string
   readonly turn: string
+  /** A task in the queue. */
+  readonly work: string
 }
 
 /** One request for an operation. */
@@ -36,6 +38,17 @@ const write = (
   scope: 'write',
   status,
   request: things => ({ method, path: path(things), ...(body && { body: body(things) }) }),
+})
+
+/** A request of the scope `ask` about a task. */
+const order = (path: string, body?: unknown, status = 200): Operation => ({
+  scope: 'ask',
+  status,
+  request: ({ work }) => ({
+    method: 'POST',
+    path: path.replace('{work}', encodeURIComponent(work)),
+    ...(body !== undefined && { body }),
+  }),
 })
 
 const header = '{"kind":"header","format":"skein","version":"1.0"}\n'
@@ -120,6 +133,15 @@ export const operations: Readonly<Record<string, Operation>> = {
       path: `/conversations/${conversation}/turns/${encodeURIComponent(turn)}`,
     }),
   },
+  submitTask: order('/tasks', { description: 'Find the cause', project: 'web' }, 201),
+  listTasks: get(() => '/tasks?status=queued&limit=5'),
+  getTask: get(({ work }) => `/tasks/${encodeURIComponent(work)}?project=web`),
+  listDispatches: get(({ work }) => `/tasks/${encodeURIComponent(work)}/dispatches`),
+  dispatchTask: order('/tasks/{work}/dispatch', { words: 'Continue' }, 202),
+  cancelTask: order('/tasks/{work}/cancel'),
+  retryTask: order('/tasks/{work}/retry'),
+  deleteTask: write('DELETE', ({ work }) => `/tasks/${encodeURIComponent(work)}`),
+  deleteProject: write('DELETE', () => '/projects/web'),
   search: get(() => '/search?q=hello'),
   resolve: get(({ conversation }) => `/resolve/${conversation.slice(0, 12)}`),
   getStats: get(() => '/stats'),

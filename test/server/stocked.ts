@@ -7,7 +7,7 @@ export const png = Buffer.concat([
   Buffer.alloc(20_000, 7),
 ])
 
-/** Stores two conversations with a task, a blob, a turn and a prompt. */
+/** Stores two conversations with a task, a blob, a turn and a prompt, and a queued task. */
 export async function stock(store: Store, task = 'task-1'): Promise<Things> {
   const { conversation, branch } = await store.create({
     title: 'Harbour',
@@ -33,6 +33,7 @@ export async function stock(store: Store, task = 'task-1'): Promise<Things> {
     { role: 'assistant', content: 'two' },
   ])
   const [message] = await store.getMessages([ids[0]])
+  const work = await store.submitTask({ project: 'web', description: 'Find the cause' })
   return {
     conversation: conversation.id,
     spare: spare.conversation.id,
@@ -41,5 +42,6 @@ export async function stock(store: Store, task = 'task-1'): Promise<Things> {
     task,
     blob: message!.blobs[0]!.hash,
     turn,
+    work: work.id,
   }
 }

@@ -386,5 +386,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   followStates: { ids: [id], now },
   recentActivity: { since: now, limit: 10 },
   listedByIds: { ids: [id] },
+  recentTasks: { since: now, queued_since: now, limit: 10, known: ['t'] },
+  tasksByIds: { ids: ['t'] },
   listedFrom: { after_time: now, after_id: id, limit: 10 },
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { branchHeadSchema } from './branch.ts'
 import { storedMessageSchema } from './message.ts'
+import { taskSchema } from './task.ts'
 import { draftPieceSchema, turnSchema } from './turn.ts'
 import { countSchema, idSchema, timeSchema } from './values.ts'
 
@@ -54,3 +55,11 @@ export const activitySchema = z
       .describe('the last message of the active branch'),
   })
   .meta({ id: 'Activity', description: 'A conversation has changed. May be repeated after a reconnect.' })
+
+/** A change of a task. */
+export const taskEventSchema = z
+  .union([
+    z.strictObject({ type: z.literal('task'), task: taskSchema }),
+    z.strictObject({ type: z.literal('task_deleted'), id: z.string() }),
+  ])
+  .meta({ id: 'TaskEvent', description: 'A task has changed. The newest event of a task is its state.' })

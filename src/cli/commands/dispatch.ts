@@ -58,6 +58,7 @@ export const dispatchCommands: readonly Command[] = [
       name: { value: '<name>', help: 'its name in results; host and process unless given' },
       'until-idle': { help: 'end when the queue is empty' },
       timeout: { value: '<time>', help: 'longest time for one task; 1h unless given' },
+      metrics: { value: '<address>', help: 'serve figures for Prometheus: 127.0.0.1:9464' },
       ...model,
     },
     examples: [

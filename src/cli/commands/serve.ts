@@ -11,10 +11,12 @@ export const serveCommands: readonly Command[] = [
       port: { short: 'p', value: '<n>', help: 'port; 0 chooses a free one' },
       model: { short: 'm', value: '<name>', help: 'model for conversations that keep none' },
       agent: { value: '<name>', help: 'the agent of skein.yaml that the tool ask of /mcp gives tasks to' },
+      workers: { value: '<n>', help: 'also do queued tasks, so many at a time; none unless given' },
       'log-level': { value: '<level>', help: 'debug, info, warn, error or silent; default warn' },
     },
     examples: [
       ['skein serve', 'on this machine only; the first start makes a token'],
+      ['skein serve --workers 2', 'and does the tasks that clients submit'],
       ['skein serve --db postgres://db/skein --listen 0.0.0.0', 'for others: set server.public_url first'],
     ],
     load: async () => (await import('../serve/serve.ts')).serveCommand,

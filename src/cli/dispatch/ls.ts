@@ -1,4 +1,4 @@
-import { parseDuration } from '../../config/duration.ts'
+import { taskJson } from '../../api/task.ts'
 import type { ListTasks, Task, TaskKeeper, TaskStatus } from '../../core/task.ts'
 import { taskStatuses } from '../../core/task.ts'
 import { sleep } from '../../system/sleep.ts'
@@ -19,7 +19,7 @@ import { tableLines } from '../output/table.ts'
 import { formatAge } from '../output/time.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
-import { taskJson } from './task-json.ts'
+import { durationOf } from './dispatch-options.ts'
 
 /** How often `--watch` looks for changes. */
 const watchMs = 1_000
@@ -115,12 +115,4 @@ function ago(args: Args, name: string, context: CommandContext): Date | null {
   const text = textOption(args, name)
   if (text === undefined) return null
   return new Date(Math.max(0, context.now() - durationOf(name, text)))
-}
-
-/** The value of an option such as `--timeout 30m`. Throws UsageError. */
-export function durationOf(name: string, text: string): number {
-  const ms = parseDuration(text)
-  if (ms === null || ms === 0)
-    throw new UsageError(`--${name}: "${text}" is not a duration`, 'Such as 30m, 12h or 7d')
-  return ms
 }

@@ -1,5 +1,6 @@
 import { text as readText } from 'node:stream/consumers'
 import { metadataValue } from '../../api/metadata-value.ts'
+import { dispatchJson, taskJson } from '../../api/task.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { DeletedTasks, Dispatch, Task, TaskKeeper } from '../../core/task.ts'
 import { type CommandHandler, hasOption, textOption, textOptions } from '../command-line/command.ts'
@@ -15,7 +16,6 @@ import { formatDuration, formatTime } from '../output/time.ts'
 import { wrapForTerminal } from '../output/wrap.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
-import { dispatchJson, taskJson } from './task-json.ts'
 
 /** `skein dispatch show <task>`: a task with its dispatches. */
 export const dispatchShowCommand: CommandHandler = (args, context) =>

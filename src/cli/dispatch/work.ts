@@ -1,36 +1,25 @@
 import { hostname } from 'node:os'
-import { allowTools } from '../../agent/approval/approval.ts'
+import { listenAddress } from '../../config/server-settings.ts'
 import { errorText } from '../../core/error-text.ts'
-import type { Task } from '../../core/task.ts'
 import type { DispatchEvent } from '../../dispatch/dispatch-event.ts'
 import type { DispatchResult } from '../../dispatch/dispatch-result.ts'
 import { createDispatcher } from '../../dispatch/dispatcher.ts'
-import type { DispatcherOptions } from '../../dispatch/dispatcher-options.ts'
-import { submitTaskTool } from '../../dispatch/submit-task-tool.ts'
-import { createWorker, type DispatchWorker, type WorkerOptions } from '../../dispatch/worker.ts'
-import {
-  type Args,
-  type CommandHandler,
-  hasOption,
-  textOption,
-  textOptions,
-} from '../command-line/command.ts'
+import { createWorker, type DispatchWorker } from '../../dispatch/worker.ts'
+import { type CommandHandler, hasOption, textOption, textOptions } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { demoNote } from '../model/choose-model.ts'
-import { configuredTools } from '../model/configured-tools.ts'
-import { callOptions } from '../model/model-settings.ts'
-import { agentSettings, openModelSetup } from '../model/model-setup.ts'
 import { cut } from '../output/cut.ts'
 import { plural } from '../output/number.ts'
 import type { Output } from '../output/output.ts'
-import { noteLine, printJson, printNote } from '../output/print.ts'
+import { printJson, printNote } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
 import { formatDuration } from '../output/time.ts'
 import { skeinCommand } from '../store/skein-command.ts'
-import { durationOf } from './ls.ts'
+import { configuredDispatch } from './configured-dispatch.ts'
+import { workersOf } from './dispatch-options.ts'
+import { type MetricsServer, serveMetrics } from './serve-metrics.ts'
 import { taskName } from './task-commands.ts'
 
 /** `skein dispatch work`: runs queued dispatches until Ctrl+C, or until the queue is empty. With `--json`,
@@ -39,6 +28,7 @@ export const workCommand: CommandHandler = async (args, context) => {
   const workers = workersOf(textOption(args, 'workers'))
   const projects = textOptions(args, 'project')
   const { options, cleanUp, close } = await configuredDispatch(args, context)
+  const metrics = await metricsOf(textOption(args, 'metrics'))
   let failed = 0
   let running = 0
   const worker = createWorker({
@@ -51,25 +41,28 @@ export const workCommand: CommandHandler = async (args, context) => {
     onEvent: event => {
       running += runningChange(event)
       if (event.type === 'ended' && !event.result.success) failed++
+      metrics?.onEvent(event)
       print(event, context)
     },
   })
+  if (metrics) note(context, `metrics: ${metrics.url}`)
   note(context, `${plural(workers, 'worker')} ready. Ctrl+C stops`)
   const stop = stopOnPresses(worker, context, () => running)
   try {
     await worker.ended
   } finally {
     stop[Symbol.dispose]()
+    await metrics?.close()
     await close()
   }
   return failed > 0 && hasOption(args, 'until-idle') ? exitCode.failure : exitCode.ok
 }
 
-function workersOf(text: string | undefined): number {
-  if (text === undefined) return 1
-  const n = /^\d+$/.test(text) ? Number(text) : 0
-  if (n < 1 || n > 256) throw new UsageError(`--workers takes a number from 1 to 256, not "${text}"`)
-  return n
+async function metricsOf(text: string | undefined): Promise<MetricsServer | null> {
+  if (text === undefined) return null
+  const address = listenAddress(text)
+  if (address instanceof Error) throw new UsageError(`--metrics: ${JSON.stringify(text)} ${address.message}`)
+  return serveMetrics(address)
 }
 
 function runningChange({ type }: DispatchEvent): number {
@@ -201,47 +194,5 @@ function textOf(event: DispatchEvent): string | null {
       return event.event.type === 'tool_started' ? `${event.task.id} runs ${event.event.name}` : null
     default:
       return event satisfies never
-  }
-}
-
-/** The options of a dispatcher by the flags and the configuration, and a function that stops the tools. */
-interface ConfiguredDispatch {
-  readonly options: DispatcherOptions
-  /** How a worker cleans up. */
-  readonly cleanUp: NonNullable<WorkerOptions['cleanUp']>
-  close(): Promise<void>
-}
-
-/** Opens the model before the store is used: a missing key must not fail every task. */
-async function configuredDispatch(args: Args, context: CommandContext): Promise<ConfiguredDispatch> {
-  const { model, config, choice } = await openModelSetup(args, context)
-  if (choice.from === 'nothing' && !context.quiet && !context.json)
-    context.err.line(noteLine(demoNote, context.err))
-  const store = await context.store()
-  const opened = await configuredTools(config, context)
-  const tools = await opened.on(store, model)
-  const system = textOption(args, 'system')
-  const timeout = textOption(args, 'timeout')
-  const { sessionExpirationMs, expirationFrom } = config.conversation
-  const agentFor = (task: Task) => ({
-    id: 'skein',
-    model,
-    ...agentSettings(config, model.id, callOptions(args)),
-    ...(system === undefined ? {} : { system }),
-    // No person is there to ask.
-    approve: allowTools(config.tools.allow),
-    tools: { ...tools, submit_task: submitTaskTool({ tasks: store, parent: task }) },
-  })
-  return {
-    options: {
-      store,
-      tasks: store,
-      agentFor,
-      expiry: { afterMs: sessionExpirationMs, from: expirationFrom },
-      storesConversations: project => project === null || (config.projects[project]?.conversations ?? true),
-      ...(timeout === undefined ? {} : { timeoutMs: durationOf('timeout', timeout) }),
-    },
-    cleanUp: { store, everyMs: config.conversation.cleanupIntervalMs },
-    close: () => opened.close(),
   }
 }

@@ -1,3 +1,4 @@
+import { readConfig } from '../../config/read-config.ts'
 import { encodeBody } from '../../core/body.ts'
 import { trashGraceMs } from '../../core/conversation.ts'
 import type { ConversationId } from '../../core/ids.ts'
@@ -13,12 +14,14 @@ import { noteLine } from '../output/print.ts'
 import { formatTime } from '../output/time.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
+import { withArchive } from '../transfer/archive.ts'
 import { eachConversation } from './all-conversations.ts'
 import { forgetLines, inputsOf, tellInputs } from './remnants.ts'
 
 /** `skein gc`: moves expired conversations to the trash, and purges old ones from it. */
 export const gcCommand: CommandHandler = (args, context) =>
-  withStore(context, async store => {
+  withStore(context, async opened => {
+    const store = withArchive(opened, await readConfig(context.cwd, context.env), context)
     const dryRun = hasOption(args, 'dry-run')
     // Counted before the sweep, while the conversations exist. Their sizes require reading everything.
     const trustClock = await isPlausible(store)

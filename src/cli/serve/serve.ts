@@ -5,11 +5,12 @@ import { type ListenAddress, type LogLevel, listenAddress, logLevels } from '../
 import { UnavailableError } from '../../core/errors.ts'
 import type { Listening } from '../../server/listen.ts'
 import type { Service } from '../../server/service.ts'
-import { type Args, type CommandHandler, textOption } from '../command-line/command.ts'
+import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { untilSignal } from '../command-line/until-signal.ts'
 import { UsageError } from '../command-line/usage-error.ts'
+import { workersOf } from '../dispatch/dispatch-options.ts'
 import { chooseModel } from '../model/choose-model.ts'
 import { plural } from '../output/number.ts'
 import { printJson } from '../output/print.ts'
@@ -18,6 +19,7 @@ import { shownLocation } from '../store/store-location.ts'
 import { createServedAgents } from './served-agents.ts'
 import { createServedMcp } from './served-mcp.ts'
 import { defaultTenant, openServedStores } from './served-stores.ts'
+import type { ServedWorkers, ServedWorkersOptions } from './served-workers.ts'
 import { ensureTokenFile } from './token-file.ts'
 
 /** `skein serve`: serves the store over HTTP until a signal ends it. */
@@ -26,17 +28,21 @@ export const serveCommand: CommandHandler = async (args, context) => {
   const address = addressOf(args, config)
   checkPublic(address, config)
   const level = levelOf(args, config)
+  const workers = hasOption(args, 'workers') ? workersOf(textOption(args, 'workers')) : 0
   const store = await context.store()
   const stores = await openServedStores(context, config)
   const agents = createServedAgents(args, context, config, stores.storeOf)
   const mcp = createServedMcp(args, context, config, stores)
   const file = await ensureTokenFile(context.env, store, context.now())
-  const [{ createService }, { listen }, { default: pino }] = await Promise.all([
+  const [{ createService }, { listen }, { default: pino }, { Registry }] = await Promise.all([
     import('../../server/service.ts'),
     import('../../server/listen.ts'),
     import('pino'),
+    import('prom-client'),
   ])
   const { publicUrl, hosts, maxTurns } = config.server
+  const log = level === 'silent' ? null : pino({ level }, pino.destination({ fd: 2, sync: true }))
+  const registry = new Registry()
   const service = createService({
     storeOf: stores.storeOf,
     tokens: store,
@@ -44,7 +50,8 @@ export const serveCommand: CommandHandler = async (args, context) => {
     mcp: mcp.fetch,
     ...(publicUrl !== null && { publicUrl }),
     hosts,
-    log: level === 'silent' ? null : pino({ level }, pino.destination({ fd: 2, sync: true })),
+    log,
+    metrics: registry,
     limits: { maxTurns },
     tenants: [defaultTenant],
     sweepMs: config.conversation.cleanupIntervalMs,
@@ -52,14 +59,24 @@ export const serveCommand: CommandHandler = async (args, context) => {
   // Before the address is printed: a signal that follows at once must end the service in order.
   const stop = untilSignal()
   const listening = await listenOn(listen, service, address)
+  const working = workers > 0 ? await startWorkers(args, context, { workers, config, registry, log }) : null
   await announce(args, context, config, listening, file, await store.countConversations())
   await stop
   // Calls of MCP end first: a connection stays open as long as its call.
   await mcp.close()
-  await listening.close()
+  await Promise.all([listening.close(), working?.stop()])
   await agents.close()
   await stores.close()
   return exitCode.ok
+}
+
+async function startWorkers(
+  args: Args,
+  context: CommandContext,
+  options: ServedWorkersOptions,
+): Promise<ServedWorkers> {
+  const { startServedWorkers } = await import('./served-workers.ts')
+  return startServedWorkers(args, context, options)
 }
 
 /** `--listen` and `--port` override `server.listen`. */

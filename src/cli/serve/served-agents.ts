@@ -1,13 +1,17 @@
 import type { Agent } from '../../agent/agent.ts'
 import { allowTools } from '../../agent/approval/approval.ts'
-import type { Tools } from '../../agent/tools/tool.ts'
 import type { Config } from '../../config/config.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { Args } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { chooseModel, openNamedModel } from '../model/choose-model.ts'
-import { type ConfiguredTools, configuredTools, type ToolStore } from '../model/configured-tools.ts'
+import {
+  type ConfiguredTools,
+  configuredTools,
+  type ToolFilter,
+  type ToolStore,
+} from '../model/configured-tools.ts'
 import { agentSettings } from '../model/model-setup.ts'
 
 /** The agents that answer the turns of a service. */
@@ -33,14 +37,10 @@ export function createServedAgents(
     const model = await openNamedModel(name, context, config).catch(asInvalid)
     const store = await storeOf(tenant)
     tools ??= configuredTools(config, context)
-    const given = await (await tools).on(store, model, mayRun)
+    const given = await (await tools).on(store, model, mayRunUnattended(config))
     const { createAgent } = await import('../../agent/agent.ts')
     const approve = allowTools(config.tools.allow)
     return createAgent({ model, store, tools: given, approve, ...agentSettings(config, model.id) })
-  }
-
-  function mayRun(name: string, tool: Tools[string]): boolean {
-    return tool.readOnly === true || config.tools.allow.includes(name)
   }
 
   return {
@@ -60,6 +60,11 @@ export function createServedAgents(
       await (await tools?.catch(() => undefined))?.close()
     },
   }
+}
+
+/** No person is there to ask: only tools run that are read-only or named in `tools.allow`. */
+export function mayRunUnattended(config: Config): ToolFilter {
+  return (name, tool) => tool.readOnly === true || config.tools.allow.includes(name)
 }
 
 /** A model that does not exist is an error of the request. */

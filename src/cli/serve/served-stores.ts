@@ -4,6 +4,7 @@ import { InvalidError } from '../../core/errors.ts'
 import type { ServiceStore } from '../../server/http/service-options.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import type { ToolStore } from '../model/configured-tools.ts'
+import { withArchive } from '../transfer/archive.ts'
 
 /** A store for requests and for the tools of agents. */
 export type ServedStore = ServiceStore & ToolStore
@@ -21,7 +22,7 @@ export const defaultTenant = 'default'
 
 /** Opens stores on demand. The tenants of a PostgreSQL share one pool. */
 export async function openServedStores(context: CommandContext, config: Config): Promise<ServedStores> {
-  const own = await context.store()
+  const own = withArchive(await context.store(), config, context)
   const { target } = context.location()
   const isPostgres = /^postgres(ql)?:/.test(target)
   let opening: Promise<SharedPool> | undefined
@@ -30,7 +31,7 @@ export async function openServedStores(context: CommandContext, config: Config):
       if (tenant === defaultTenant) return own
       if (!isPostgres) throw new InvalidError('tenant', 'an SQLite file has one tenant')
       opening ??= openPool(target, config)
-      return (await opening).storeOf(tenant)
+      return withArchive(await (await opening).storeOf(tenant), config, context, tenant)
     },
     close: async () => (await opening)?.close(),
   }

@@ -2,6 +2,7 @@ import { AmbiguousIdError, InvalidError, NotFoundError } from '../../core/errors
 import type { ListedConversation } from '../../core/listing.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { BranchInConversation, ConversationReader, Lister, Resolved } from '../../core/ports.ts'
+import { findTaskTarget } from '../../core/task-target.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { findByOwnKey } from './own-key.ts'
 import { isInProject, projectDirectories } from './scope.ts'
@@ -82,28 +83,12 @@ async function resolveId(word: string, store: Pick<NameStore, 'resolve'>): Promi
   }
 }
 
-/** The newest conversation of `task:T-1`, or of `task:web/T-1` if several projects have that task. Throws
- *  AmbiguousIdError. */
 async function byTask(
   word: string,
   store: Pick<NameStore, 'listConversations'>,
 ): Promise<BranchInConversation | null> {
-  if (!word.startsWith('task:')) return null
-  const name = word.slice('task:'.length)
-  const slash = name.indexOf('/')
-  const inProject = { project: name.slice(0, slash), task: name.slice(slash + 1) }
-  const filters = slash > 0 && slash < name.length - 1 ? [{ task: name }, inProject] : [{ task: name }]
-  for (const filter of name === '' ? [] : filters) {
-    const { items } = await store.listConversations({ ...filter, limit: 100 })
-    const newest = [...Map.groupBy(items, ({ project }) => project).values()].map(([one]) => one!)
-    if (newest.length > 1)
-      throw new AmbiguousIdError(
-        word,
-        newest.slice(0, 10).map(({ id }) => ({ kind: 'conversation', id })),
-      )
-    if (newest[0]) return withoutBranch(newest[0])
-  }
-  return null
+  const found = await findTaskTarget(store, word)
+  return found && withoutBranch(found)
 }
 
 /** A key as the user types it. In the user's store, the folder of the project is appended. */

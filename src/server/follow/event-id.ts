@@ -6,14 +6,17 @@ import { type ConversationId, conversationId } from '../../core/ids.ts'
 export interface StreamPosition {
   /** The cursor of the last activity, or the time at which the stream began. */
   readonly activity: string | Date
+  /** The cursor of the last change of a task, or null before the first one. */
+  readonly tasks: string | null
   /** The cursor of each followed conversation. */
   readonly cursors: ReadonlyMap<ConversationId, string>
 }
 
-/** Cursors are base64url, so they contain neither of the separators. */
-export function writeEventId({ activity, cursors }: StreamPosition): string {
+/** Cursors are base64url, so they contain none of the separators. */
+export function writeEventId({ activity, tasks, cursors }: StreamPosition): string {
   const first = typeof activity === 'string' ? activity : `@${activity.getTime()}`
-  return [first, ...[...cursors].map(([id, cursor]) => `${id}:${cursor}`)].join('.')
+  const second = tasks === null ? [] : [`~${tasks}`]
+  return [first, ...second, ...[...cursors].map(([id, cursor]) => `${id}:${cursor}`)].join('.')
 }
 
 /** Throws InvalidError if the text is not the id of an event. */
@@ -21,12 +24,14 @@ export function readEventId(text: string): StreamPosition {
   const [first = '', ...others] = text.split('.')
   if (!/^(@\d{1,15}|[\w-]+)$/.test(first)) throw notAnId()
   const activity = first.startsWith('@') ? new Date(Number(first.slice(1))) : first
+  const tasks = others[0]?.startsWith('~') ? others.shift()!.slice(1) : null
+  if (tasks !== null && !/^[\w-]+$/.test(tasks)) throw notAnId()
   const cursors = others.map((part): [ConversationId, string] => {
     const [, id, cursor] = /^([0-9a-f-]{36}):([\w-]+)$/.exec(part) ?? []
     if (id === undefined || cursor === undefined) throw notAnId()
     return [conversationId(id, 'after'), cursor]
   })
-  return { activity, cursors: new Map(cursors) }
+  return { activity, tasks, cursors: new Map(cursors) }
 }
 
 function notAnId(): InvalidError {

@@ -1,6 +1,6 @@
-import { activityJson, followEventJson } from '../../api/follow-event.ts'
+import { activityJson, followEventJson, taskEventJson } from '../../api/follow-event.ts'
 import type { IsLive } from '../../api/path-facts.ts'
-import type { ActivityEvent, FollowEvent, Follower } from '../../core/follow.ts'
+import type { ActivityEvent, FollowEvent, Follower, TaskEvent } from '../../core/follow.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { MessageReader } from '../../core/ports.ts'
@@ -33,9 +33,10 @@ const mostQueued = 1_048_576
 /** How long a client waits before it reconnects. */
 const retryMs = 1_000
 
-/** Sends activity of the tenant and the contents of conversations as server-sent events. Events are read from
- *  the store as long as the reader takes them; a reader that does not is disconnected, and resumes with the
- *  id of its last event. Throws NotFoundError if a conversation without a cursor does not exist. */
+/** Sends activity of the tenant, changes of its tasks and the contents of conversations as server-sent
+ *  events. Events are read from the store as long as the reader takes them; a reader that does not is
+ *  disconnected, and resumes with the id of its last event. Throws NotFoundError if a conversation without a
+ *  cursor does not exist. */
 export async function followStream(
   store: FollowedStore,
   options: FollowStreamOptions,
@@ -50,7 +51,12 @@ export async function followStream(
     const cursor = position?.cursors.get(id)
     if (cursor !== undefined) wanted.set(id, cursor)
   }
-  let at = { activity: position?.activity ?? new Date(), cursors: wanted }
+  const begin = position?.activity ?? new Date()
+  let at: StreamPosition & { readonly cursors: Map<ConversationId, string> } = {
+    activity: begin,
+    tasks: position?.tasks ?? null,
+    cursors: wanted,
+  }
 
   // A conversation without a cursor gets one before anything is sent: otherwise the id of an earlier event
   // would not hold its place, and a client that resumes with that id would miss its events.
@@ -73,7 +79,14 @@ export async function followStream(
   }
   const activity = store.followActivity({
     signal,
-    ...(typeof at.activity === 'string' ? { after: at.activity } : { since: at.activity }),
+    ...(typeof begin === 'string' ? { after: begin } : { since: begin }),
+  })
+  // Without a task yet, changes since the time of the first activity are read: their cursors are times too.
+  const since = at.tasks ?? (typeof begin === 'string' ? begin : null)
+  const tasks = store.followTasks({
+    signal,
+    ...(since !== null && { after: since }),
+    ...(since === null && begin instanceof Date && { since: begin }),
   })
 
   let controller: ReadableStreamDefaultController<Uint8Array>
@@ -94,6 +107,7 @@ export async function followStream(
         if (signal.aborted) return end()
         for (const { id, events } of begun) void pump(events, async event => () => textOf(id, event))
         void pump(activity[Symbol.asyncIterator](), textForActivity)
+        void pump(tasks[Symbol.asyncIterator](), async event => () => textForTask(event))
       },
       pull: makeRoom,
       cancel: () => end(),
@@ -153,6 +167,11 @@ export async function followStream(
     const { cursor, ...change } = event
     at = { ...at, cursors: at.cursors.set(id, cursor) }
     return `id: ${writeEventId(at)}\n${eventText(followEventJson(id, change, isLive))}`
+  }
+
+  function textForTask(event: TaskEvent): string {
+    at = { ...at, tasks: event.cursor }
+    return `id: ${writeEventId(at)}\n${eventText(taskEventJson(event))}`
   }
 
   async function textForActivity(event: ActivityEvent): Promise<() => string> {

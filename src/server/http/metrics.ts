@@ -1,5 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { ReadOnlyError } from '../../core/errors.ts'
 import type { Measured } from '../../core/measure.ts'
+import { type TaskCounts, type TaskStatus, taskStatuses } from '../../core/task.ts'
 import type { ServiceStore } from './service-options.ts'
 
 /** The figures of a service. No label contains content, keys or ids of conversations. */
@@ -29,7 +31,7 @@ const measureMs = 15_000
 /** Registers the figures. `stores` returns the stores that the service has used, by tenant. */
 export function createMetrics(
   registry: Registry = new Registry(),
-  stores: () => readonly Pick<ServiceStore, 'measure'>[],
+  stores: () => readonly Pick<ServiceStore, 'measure' | 'countTasks'>[],
   now: () => number,
 ): ServiceMetrics {
   const registers = [registry]
@@ -73,6 +75,7 @@ export function createMetrics(
   const turns = new Gauge({ name: 'skein_open_turns', help: 'Turns that run in this process', registers })
   const following = new Gauge({ name: 'skein_followers', help: 'Connections that follow', registers })
   const contents = contentGauges(registers)
+  const tasks = taskGauge(registers)
   let measuredAt = Number.NEGATIVE_INFINITY
 
   return {
@@ -94,6 +97,7 @@ export function createMetrics(
         measuredAt = now()
         const since = new Date(now())
         contents.set(await Promise.all(stores().map(store => store.measure(since))))
+        tasks.set(await Promise.all(stores().map(countTasks)))
       }
       return { text: await registry.metrics(), mediaType: registry.contentType }
     },
@@ -132,6 +136,35 @@ function contentGauges(registers: Registry[]): { set(measured: readonly Measured
         tokens.inc({ model: name, kind: 'output' }, output)
         cost.inc({ model: name }, dollars)
       }
+    },
+  }
+}
+
+/** An old file that cannot be written has no tasks. */
+async function countTasks(store: Pick<ServiceStore, 'countTasks'>): Promise<TaskCounts> {
+  try {
+    return await store.countTasks()
+  } catch (error) {
+    if (!(error instanceof ReadOnlyError)) throw error
+    return Object.fromEntries(taskStatuses.map(status => [status, 0])) as Record<TaskStatus, number>
+  }
+}
+
+/** Sums over the tenants that this process has served since it started. */
+function taskGauge(registers: Registry[]): { set(counts: readonly TaskCounts[]): void } {
+  const tasks = new Gauge({
+    name: 'skein_tasks',
+    help: 'Tasks by status; queued: they wait for a worker',
+    labelNames: ['status'],
+    registers,
+  })
+  return {
+    set(counts) {
+      for (const status of taskStatuses)
+        tasks.set(
+          { status },
+          counts.reduce((sum, one) => sum + one[status], 0),
+        )
     },
   }
 }

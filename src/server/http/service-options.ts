@@ -17,7 +17,24 @@ import type {
   MessageReader,
 } from '../../core/ports.ts'
 import type { RecordMover } from '../../core/record.ts'
+import type { TaskKeeper } from '../../core/task.ts'
 import type { TurnWriter } from '../../core/turn-writer.ts'
+
+/** What the service does with tasks. Workers run them. */
+export type ServiceTasks = Pick<
+  TaskKeeper,
+  | 'submitTask'
+  | 'dispatchTask'
+  | 'cancelTask'
+  | 'retryTask'
+  | 'getTask'
+  | 'listTasks'
+  | 'getDispatch'
+  | 'listDispatches'
+  | 'countTasks'
+  | 'deleteTask'
+  | 'deleteProject'
+>
 
 /** The ports of a store that the service needs. */
 export type ServiceStore = ConversationReader &
@@ -33,6 +50,7 @@ export type ServiceStore = ConversationReader &
   PathSectionReader &
   Follower &
   Pick<TurnWriter, 'addEvents' | 'endTurn'> &
+  ServiceTasks &
   Pick<Maintainer, 'sweep' | 'schemaVersion'>
 
 /** Limits of the service. */

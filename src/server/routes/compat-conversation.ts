@@ -5,6 +5,7 @@ import { compatQuery, taskQuery } from '../../api/schema/request/index.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import { conversationId } from '../../core/ids.ts'
 import type { ConversationOverview } from '../../core/overview.ts'
+import { newestOfTask } from '../../core/task-target.ts'
 import { etagOf, isNotModified } from '../http/precondition.ts'
 import { type Caller, type Route, route } from '../http/route.ts'
 import { streamed } from '../http/stream.ts'
@@ -103,12 +104,15 @@ export function compatConversationRoutes({ now }: RouteContext): readonly Route[
         tag,
         summary: `Read the newest conversation of a ${noun === 'tasks' ? 'task' : 'bead (another word for task)'}`,
         description:
-          'A task belongs to its project. Without `project`, only tasks without a project are found.',
+          'Without `project`, the task is found in any project. If several projects have it: 400, and `project` ' +
+          'is required. An empty `project` asks for a task without one.',
         params: z.strictObject({ id: z.string().describe('the task') }),
         query: taskQuery,
         responses,
         async handle({ params: { id: task }, query: { project, ...range }, caller, request }) {
-          const found = await caller.store.findByTask(task, project ?? null)
+          const { store } = caller
+          const own = project ?? (await newestOfTask(store, { task }))?.project ?? ''
+          const found = await store.findByTask(task, own === '' ? null : own)
           if (!found) throw new NotFoundError('id', task)
           return respond(caller, found.conversation.id, range, request)
         },

@@ -36,11 +36,12 @@ export function followRoutes({ metrics, now, closing }: RouteContext): readonly 
       operation: 'follow',
       scope: 'read',
       tag: 'Live',
-      summary: 'Follow activity of the tenant and contents of conversations',
+      summary: 'Follow activity, tasks and contents of conversations',
       description:
-        'Server-sent events: `activity` of all conversations; for each `conversation` also `branches`, ' +
-        '`message`, `erased`, `turn`, `draft`, `branch`, `branch_deleted`, `conversation` and `gone`. Each ' +
-        'event has an id. After a reconnect with the id, every message comes exactly once; activity may be repeated.',
+        'Server-sent events: `activity` of all conversations; `task` and `task_deleted` of all tasks, as states; ' +
+        'for each `conversation` also `branches`, `message`, `erased`, `turn`, `draft`, `branch`, ' +
+        '`branch_deleted`, `conversation` and `gone`. Each event has an id. After a reconnect with the id, every ' +
+        'message comes exactly once; activity and tasks may be repeated.',
       query,
       headers: { 'Last-Event-ID': 'The id of the last event that was received. Follows from there.' },
       responses: { 200: { description: 'The events', mediaType: 'text/event-stream' } },

@@ -10,6 +10,7 @@ import { messageRoutes } from './messages.ts'
 import { partRoutes } from './parts.ts'
 import type { RouteContext } from './route-context.ts'
 import { searchRoutes } from './search.ts'
+import { taskRoutes } from './tasks.ts'
 import { transferRoutes } from './transfer.ts'
 
 /** The routes below `/api/v1`, in the order of the documentation. */
@@ -21,6 +22,7 @@ export function allRoutes(context: RouteContext): readonly Route[] {
     ...branchRoutes(),
     ...partRoutes(context),
     ...askRoutes(context),
+    ...taskRoutes(),
     ...contextRoutes(),
     ...blobRoutes(),
     ...followRoutes(context),

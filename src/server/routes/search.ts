@@ -11,6 +11,7 @@ import {
 import { searchQuery } from '../../api/schema/request/index.ts'
 import { searchHitJson } from '../../api/search-hit.ts'
 import { statsJson, statsMonthMs, statsOf } from '../../api/stats.ts'
+import { findTaskTarget } from '../../core/task-target.ts'
 import { json, type Route, route } from '../http/route.ts'
 import type { RouteContext } from './route-context.ts'
 
@@ -47,10 +48,12 @@ export function searchRoutes({ now }: RouteContext): readonly Route[] {
       operation: 'resolve',
       scope: 'read',
       tag,
-      summary: 'Resolve an id, the beginning of one, a key, or id:branch',
+      summary: 'Resolve an id, the beginning of one, a key, id:branch, or task:T-1',
       params: z.strictObject({ text: z.string() }),
       responses: { 200: { description: 'What the text refers to', schema: resolvedSchema } },
       async handle({ params: { text }, caller: { store } }) {
+        const task = await findTaskTarget(store, text)
+        if (task) return json(resolvedJson({ conversation: task, branch: task.branch, message: null }))
         return json(resolvedJson(await store.resolve(text)))
       },
     }),

@@ -1,6 +1,7 @@
 import { trashGraceMs } from '../../core/conversation.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
+import { versionsOf } from './overview.ts'
 import { trashConversation } from './trash.ts'
 
 const dayMs = 86_400_000
@@ -42,6 +43,24 @@ export function* trashExpired(now: number): Program<ConversationId[]> {
   const trashed: ConversationId[] = []
   for (const { id } of yield* all('expiredTasks', { now, limit: sweepBatch })) {
     if (yield* trashConversation(id as ConversationId, now)) trashed.push(id as ConversationId)
+  }
+  return trashed
+}
+
+/** The next expired conversations, with their versions. */
+export function* nextExpired(now: number): Program<ReadonlyMap<ConversationId, number>> {
+  const rows = yield* all('expiredTasks', { now, limit: sweepBatch })
+  return yield* versionsOf(rows.map(({ id }) => id as ConversationId))
+}
+
+/** Moves those of the next expired conversations to the trash that still have the version that was seen. */
+export function* trashUnchanged(
+  seen: ReadonlyMap<ConversationId, number>,
+  now: number,
+): Program<ConversationId[]> {
+  const trashed: ConversationId[] = []
+  for (const [id, version] of yield* nextExpired(now)) {
+    if (seen.get(id) === version && (yield* trashConversation(id, now))) trashed.push(id)
   }
   return trashed
 }

@@ -8,6 +8,7 @@ import {
   pollVersions,
   readListed,
 } from '../programs/follow.ts'
+import { type TaskWatch, taskWatch } from './task-watch.ts'
 
 /** How often versions are read: while an answer streams, otherwise, and after a failure. */
 const pollMs = { streaming: 100, quiet: 250, failed: 1_000 }
@@ -57,6 +58,15 @@ export interface ActivityWatch {
   close(): void
 }
 
+/** The tasks of the tenant, while at least one iteration follows them. */
+export interface FollowedTasks extends Pick<TaskWatch, 'newest' | 'after'> {
+  /** Waits until the first poll has run. */
+  ready(signal: AbortSignal | undefined): Promise<WaitResult>
+  /** Waits until there is a change after a number. */
+  changed(order: number, signal: AbortSignal | undefined): Promise<WaitResult>
+  close(): void
+}
+
 /** Finds changes for all iterations of a store: one poller, however many there are. It runs only while an
  *  iteration follows, and keeps no process alive. */
 export interface FollowHub {
@@ -64,6 +74,7 @@ export interface FollowHub {
   wake(): void
   watch(id: ConversationId): ConversationWatch
   watchActivity(): ActivityWatch
+  watchTasks(): FollowedTasks
   /** Ends all iterations. */
   close(): void
   isClosed(): boolean
@@ -84,13 +95,16 @@ export function followHub(engine: Pick<Engine, 'query' | 'source'>): FollowHub {
   const marks = new Map<ConversationId, PolledActivity>()
   const found = new Map<ConversationId, FoundActivity>()
   const activityWaiters = new Set<() => void>()
+  const tasks = taskWatch(engine)
+  const taskWaiters = new Set<() => void>()
+  let taskFollowers = 0
   let timer: NodeJS.Timeout | undefined
   let dueAt = Number.POSITIVE_INFINITY
   let polledAt = Number.NEGATIVE_INFINITY
   let isPolling = false
   let isWoken = false
   let isClosed = false
-  return { wake, watch, watchActivity, close, isClosed: () => isClosed }
+  return { wake, watch, watchActivity, watchTasks, close, isClosed: () => isClosed }
 
   function wake(): void {
     if (!hasFollowers()) return
@@ -99,7 +113,7 @@ export function followHub(engine: Pick<Engine, 'query' | 'source'>): FollowHub {
   }
 
   function hasFollowers(): boolean {
-    return !isClosed && (followed.size > 0 || activity.count > 0)
+    return !isClosed && (followed.size > 0 || activity.count > 0 || taskFollowers > 0)
   }
 
   /** Polls in so many milliseconds, or earlier if that is planned already. */
@@ -121,6 +135,10 @@ export function followHub(engine: Pick<Engine, 'query' | 'source'>): FollowHub {
     try {
       if (followed.size > 0) await pollConversations()
       if (activity.count > 0 && !isClosed) await pollAllActivity()
+      if (taskFollowers > 0 && !isClosed) {
+        await tasks.poll()
+        callAll(taskWaiters)
+      }
       if ([...followed.values()].some(one => one.isStreaming)) next = pollMs.streaming
     } catch {
       // The store is away: iterations wait, and a read of their own reports the reason if it lasts.
@@ -236,6 +254,21 @@ export function followHub(engine: Pick<Engine, 'query' | 'source'>): FollowHub {
     }
   }
 
+  function watchTasks(): FollowedTasks {
+    taskFollowers++
+    schedule(0)
+    return {
+      ready: signal => waitUntil(taskWaiters, tasks.isReady, signal),
+      newest: tasks.newest,
+      after: tasks.after,
+      changed: (order, signal) => waitUntil(taskWaiters, () => tasks.newest() > order, signal),
+      close() {
+        if (--taskFollowers === 0) tasks.reset()
+        if (!hasFollowers()) stop()
+      },
+    }
+  }
+
   function waitUntil(
     waiters: Set<() => void>,
     isChanged: () => boolean,
@@ -265,6 +298,7 @@ export function followHub(engine: Pick<Engine, 'query' | 'source'>): FollowHub {
     stop()
     for (const one of followed.values()) callAll(one.waiters)
     callAll(activityWaiters)
+    callAll(taskWaiters)
   }
 }
 

@@ -37,7 +37,7 @@ async function removePurged(engine: Engine): Promise<readonly Remnant[]> {
 
 export async function sweepAll(
   engine: Engine,
-  { dryRun = false, trustClock = false, ifOlderThanMs }: SweepOptions,
+  { dryRun = false, trustClock = false, ifOlderThanMs, beforeTrash }: SweepOptions,
 ): Promise<SweepReceipt> {
   const now = engine.source.now()
   const nothing = { dryRun, skipped: false, trashed: [], purged: [], clockJumped: null, remains: [] }
@@ -64,11 +64,25 @@ export async function sweepAll(
   }
   const trashed: ConversationId[] = []
   for (let more = true; more; ) {
-    const batch = await engine.write(() => sweep.trashExpired(now))
+    const batch = beforeTrash
+      ? await trashAfter(engine, now, beforeTrash)
+      : await engine.write(() => sweep.trashExpired(now))
     trashed.push(...batch)
     more = batch.length === sweep.sweepBatch
   }
   return { ...nothing, trashed, purged, remains: purged.length > 0 ? await removePurged(engine) : [] }
+}
+
+/** Passes the next expired conversations to `before`, and moves them to the trash unless they have changed
+ *  meanwhile. The next sweep takes those that have. */
+async function trashAfter(
+  engine: Engine,
+  now: number,
+  before: (id: ConversationId) => Promise<void>,
+): Promise<readonly ConversationId[]> {
+  const seen = await engine.query(() => sweep.nextExpired(now))
+  for (const id of seen.keys()) await before(id)
+  return engine.write(() => sweep.trashUnchanged(seen, now))
 }
 
 /** Lists messages. A filter may have to look at a whole conversation to fill a page; an engine whose

@@ -30,6 +30,7 @@ import * as tokens from '../programs/tokens.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
 import { type FollowHub, followHub } from './follow-hub.ts'
+import { followTasks } from './follow-tasks.ts'
 import { listInPieces, purgeOne, sweepAll } from './in-pieces.ts'
 import { indexAll } from './index-search.ts'
 import { keepTasks, readTaskRecords } from './keep-tasks.ts'
@@ -268,6 +269,9 @@ export function storeOver(
     followActivity: async function* (options = {}) {
       const { followActivity } = await import('./follow-activity.ts')
       yield* followActivity(engine, hub, checked.checkFollowActivity(options))
+    },
+    followTasks: async function* (options = {}) {
+      yield* followTasks(engine, hub, checked.checkFollowActivity(options))
     },
 
     close,

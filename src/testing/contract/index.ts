@@ -13,6 +13,7 @@ import { draftCases } from './drafts.ts'
 import { erasingCases } from './erasing.ts'
 import { eventsCases } from './events.ts'
 import { followingCases } from './following.ts'
+import { followingTaskCases } from './following-tasks.ts'
 import { hostileCases } from './hostile.ts'
 import { keyCases } from './keys.ts'
 import { listFilterCases } from './list-filters.ts'
@@ -66,6 +67,7 @@ export const contract: readonly ContractCase[] = [
   ...erasingCases,
   ...eventsCases,
   ...followingCases,
+  ...followingTaskCases,
   ...hostileCases,
   ...keyCases,
   ...listFilterCases,

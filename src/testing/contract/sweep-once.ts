@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import type { ConversationId } from '../../core/ids.ts'
 import { casesOf, rejects, writers } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
@@ -54,4 +55,43 @@ export const sweepOnceCases: readonly ContractCase[] = [
     },
     'second handle',
   ),
+  it('passes each expired conversation on before it is moved to the trash', async ({ store, clock }) => {
+    const expiry = { ttlMs: day, expiresAt: new Date(clock.now + day) }
+    const made = await Promise.all(['a', 'b'].map(task => store.create({ task, ...expiry })))
+    const [a, b] = made.map(({ conversation }) => conversation.id) as [ConversationId, ConversationId]
+    await store.create({ task: 'later', ttlMs: 3 * day, expiresAt: new Date(clock.now + 3 * day) })
+    clock.now += day + 1
+    const passed: ConversationId[] = []
+    const isInTrash: boolean[] = []
+    const beforeTrash = async (id: ConversationId) => {
+      passed.push(id)
+      isInTrash.push((await store.getConversation(id)).trashedAt !== null)
+    }
+    const dry = await store.sweep({ dryRun: true, beforeTrash, trustClock: true })
+    assert.deepEqual([dry.trashed.toSorted(), passed], [[a, b].toSorted(), []])
+    const { trashed } = await store.sweep({ beforeTrash, trustClock: true })
+    assert.deepEqual([trashed.toSorted(), passed.toSorted()], [[a, b].toSorted(), [a, b].toSorted()])
+    assert.deepEqual(isInTrash, [false, false])
+    assert.deepEqual(await store.sweep({ beforeTrash }), idle)
+    assert.equal(passed.length, 2)
+  }),
+  it('keeps an expired conversation that changes or whose archive fails meanwhile', async ({
+    store,
+    clock,
+  }) => {
+    const expiresAt = new Date(clock.now + day)
+    const { conversation } = await store.create({ task: 'a', expiresAt })
+    clock.now += day + 1
+    const failing = { trustClock: true, beforeTrash: () => Promise.reject(new Error('the disk is full')) }
+    await assert.rejects(store.sweep(failing), /the disk is full/)
+    const seen: (string | null)[] = []
+    const beforeTrash = async (id: ConversationId) => {
+      const { title } = await store.getConversation(id)
+      seen.push(title)
+      if (title === null) await store.updateConversation(id, { title: 'Changed' })
+    }
+    assert.deepEqual((await store.sweep({ beforeTrash, trustClock: true })).trashed, [])
+    assert.deepEqual((await store.sweep({ beforeTrash })).trashed, [conversation.id])
+    assert.deepEqual(seen, [null, 'Changed'])
+  }),
 ]

@@ -80,7 +80,7 @@ async function furnishTask(store: Store): Promise<string> {
   return id
 }
 
-/** A cursor of `followActivity`: a time. */
+/** A cursor of `followActivity` and `followTasks`: a time. */
 const fromTheBeginning = Buffer.from('[0]').toString('base64url')
 
 async function firstOf<T>(events: AsyncIterable<T>): Promise<T | null> {
@@ -226,6 +226,11 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   followActivity: async s => {
     const options = { after: fromTheBeginning, signal: AbortSignal.timeout(300) }
     return (await firstOf(s.followActivity(options)))?.conversation.title
+  },
+  followTasks: async s => {
+    const options = { after: fromTheBeginning, signal: AbortSignal.timeout(300) }
+    const event = await firstOf(s.followTasks(options))
+    return event?.type === 'task' && event.task.description
   },
   addToken: async s => (await s.addToken({ hash: newHash(), name: 'Mine', scopes: ['read'] })).name,
   // A token of any tenant is found by its hash, which only the owner of the secret can know.

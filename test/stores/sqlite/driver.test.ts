@@ -328,6 +328,7 @@ describe('a closed store of SQLite', () => {
     deleteProject: store => store.deleteProject('p'),
     follow: store => store.follow(id)[Symbol.asyncIterator]().next(),
     followActivity: store => store.followActivity()[Symbol.asyncIterator]().next(),
+    followTasks: store => store.followTasks()[Symbol.asyncIterator]().next(),
     addToken: store => store.addToken({ hash: '0'.repeat(64), name: 'n', scopes: ['read'] }),
     findToken: store => store.findToken('0'.repeat(64)),
     listTokens: store => store.listTokens(),

@@ -1,26 +1,12 @@
 import { z } from 'zod'
 import {
   countSchema as count,
-  metadataSchema as fields,
+  dispatchSchema,
   idSchema as id,
+  taskSchema,
   timeSchema as time,
 } from '../index.ts'
 import type { CommandShape } from './shape.ts'
-
-const task = z.strictObject({
-  id: z.string(),
-  project: z.string().nullable(),
-  description: z.string(),
-  context: z.string().nullable(),
-  status: z.enum(['queued', 'running', 'done', 'failed', 'cancelled']),
-  dispatch: count.describe('the number of the dispatch with this status'),
-  dispatches: count,
-  conversation_id: id.nullable(),
-  parent: z.string().nullable().describe('the task that filed it'),
-  metadata: fields,
-  created_at: time,
-  updated_at: time,
-})
 
 const result = z.strictObject({
   task_id: z.string(),
@@ -36,28 +22,10 @@ const result = z.strictObject({
   saved: z.boolean().describe('false if a part of the answer could not be stored yet'),
 })
 
-const run = z.strictObject({
-  n: count.describe('its number, from 1'),
-  words: z.string().nullable().describe('null: description and context'),
-  status: z.enum(['waiting', 'queued', 'running', 'done', 'failed', 'cancelled']),
-  attempts: count,
-  deaths: count.describe('claims in a row whose worker died'),
-  worker: z.string().nullable(),
-  lease_until: time.nullable(),
-  cancel_requested: z.boolean(),
-  conversation_id: id.nullable(),
-  result: fields.nullable().describe('as dispatch run prints it'),
-  error: z.string().nullable(),
-  created_at: time,
-  queued_at: time.nullable(),
-  started_at: time.nullable(),
-  ended_at: time.nullable(),
-})
-
 /** The commands of tasks. */
 export const dispatchShapes: Readonly<Record<string, readonly CommandShape[]>> = {
-  'dispatch ls': [{ typed: 'skein dispatch ls --json', schema: z.array(task), note: 'Newest first.' }],
-  'dispatch submit': [{ typed: 'skein dispatch submit "…" --json', schema: task }],
+  'dispatch ls': [{ typed: 'skein dispatch ls --json', schema: z.array(taskSchema), note: 'Newest first.' }],
+  'dispatch submit': [{ typed: 'skein dispatch submit "…" --json', schema: taskSchema }],
   'dispatch work': [
     {
       typed: 'skein dispatch work --json',
@@ -66,7 +34,10 @@ export const dispatchShapes: Readonly<Record<string, readonly CommandShape[]>> =
     },
   ],
   'dispatch show': [
-    { typed: 'skein dispatch show <task> --json', schema: task.extend({ runs: z.array(run) }) },
+    {
+      typed: 'skein dispatch show <task> --json',
+      schema: taskSchema.extend({ runs: z.array(dispatchSchema) }),
+    },
   ],
   'dispatch run': [
     {
@@ -75,8 +46,8 @@ export const dispatchShapes: Readonly<Record<string, readonly CommandShape[]>> =
       note: '`null` if it was given back, with exit code 130. Exit code 1 if `success` is false.',
     },
   ],
-  'dispatch retry': [{ typed: 'skein dispatch retry <task>… --json', schema: z.array(task) }],
-  'dispatch cancel': [{ typed: 'skein dispatch cancel <task>… --json', schema: z.array(task) }],
+  'dispatch retry': [{ typed: 'skein dispatch retry <task>… --json', schema: z.array(taskSchema) }],
+  'dispatch cancel': [{ typed: 'skein dispatch cancel <task>… --json', schema: z.array(taskSchema) }],
   'dispatch rm': [
     {
       typed: 'skein dispatch rm <task>… --json',

@@ -33,3 +33,13 @@ export {
   newBlocksSchema,
   newMessageSchema,
 } from './new-message.ts'
+export {
+  type DispatchRequestBody,
+  dispatchRequestSchema,
+  inProjectQuery,
+  type ListTasksQuery,
+  listDispatchesQuery,
+  listTasksQuery,
+  type NewTaskBody,
+  newTaskSchema,
+} from './task.ts'

@@ -1,6 +1,7 @@
 import type { Queries } from '../../engine/statements.ts'
 
-const taskColumns = `
+/** The columns of a task. */
+export const taskColumns = `
   t.id, t.project, t.description, t.context, t.parent, t.metadata, t.status, t.current, t.dispatches,
   t.conversation_id, t.created_at, t.updated_at`
 
