@@ -6,6 +6,8 @@ import { type Send, ServiceError } from './send.ts'
 export interface FollowRequest {
   /** Conversations whose contents are sent, at most 20. Default: none, only activity. */
   readonly conversations?: readonly string[]
+  /** Also sends changes of all tasks. Default: false. */
+  readonly tasks?: boolean
   /** The id of the last event that was handled, also from an earlier process. Default: from now on. */
   readonly after?: string
   /** Ends the iteration without an error. */
@@ -30,7 +32,7 @@ const pauseMs = { first: 500, longest: 30_000 }
  *  if the service refuses the request. */
 export async function* followEvents(
   send: Send,
-  { conversations = [], after, signal }: FollowRequest,
+  { conversations = [], tasks = false, after, signal }: FollowRequest,
 ): AsyncGenerator<FollowedJson, void, void> {
   let last = after
   let pause = pauseMs.first
@@ -45,7 +47,7 @@ export async function* followEvents(
     try {
       const headers = { accept: 'text/event-stream', ...(last !== undefined && { 'last-event-id': last }) }
       const { body } = await send('/follow', {
-        query: { conversation: conversations },
+        query: { conversation: conversations, ...(tasks && { tasks: 'true' }) },
         headers,
         signal: both,
       })

@@ -17,7 +17,7 @@ function startWorker({ store }: TestService, options: Partial<WorkerOptions> = {
 
 /** Follows tasks until one has ended. Returns its state. */
 async function endOf(client: ReturnType<typeof createClient>, id: string): Promise<string> {
-  for await (const { event } of client.follow()) {
+  for await (const { event } of client.follow({ tasks: true })) {
     const isEnded = event.type === 'task' && !['queued', 'running'].includes(event.task.status)
     if (isEnded && event.task.id === id) return event.task.status
   }
@@ -131,7 +131,7 @@ describe('tasks over HTTP', () => {
     const texts = (event: TaskEventJson) =>
       event.type === 'task' ? `${event.task.id} ${event.task.status}` : `${event.id} deleted`
     await client.submitTask({ id: 'a', description: 'd' })
-    for await (const { event } of client.follow({ signal: stop.signal })) {
+    for await (const { event } of client.follow({ tasks: true, signal: stop.signal })) {
       if (event.type !== 'task' && event.type !== 'task_deleted') continue
       events.push(texts(event))
       if (events.at(-1) === 'a queued') await client.cancelTask('a')
@@ -146,13 +146,13 @@ describe('tasks over HTTP', () => {
     const client = createClient({ url: service.url, token: service.token })
     let last = ''
     await client.submitTask({ id: 'a', description: 'd' })
-    for await (const { id, event } of client.follow()) {
+    for await (const { id, event } of client.follow({ tasks: true })) {
       last = id
       if (event.type === 'task') break
     }
     await client.cancelTask('a')
     const states: string[] = []
-    for await (const { event } of client.follow({ after: last })) {
+    for await (const { event } of client.follow({ tasks: true, after: last })) {
       if (event.type === 'task') states.push(event.task.status)
       if (states.at(-1) === 'cancelled') break
     }

@@ -14,6 +14,8 @@ export type FollowedStore = Follower & Pick<MessageReader, 'getMessages'>
 export interface FollowStreamOptions {
   /** The conversations whose contents are sent. */
   readonly conversations: readonly ConversationId[]
+  /** Whether changes of tasks are sent. They cost a stream about 6 kB. */
+  readonly withTasks: boolean
   /** The id of the last event that the client has. Null: from now on. */
   readonly position: StreamPosition | null
   /** Ends the stream, after which the client reconnects. */
@@ -33,7 +35,7 @@ const mostQueued = 1_048_576
 /** How long a client waits before it reconnects. */
 const retryMs = 1_000
 
-/** Sends activity of the tenant, changes of its tasks and the contents of conversations as server-sent
+/** Sends activity of the tenant, changes of its tasks if wanted, and the contents of conversations as server-sent
  *  events. Events are read from the store as long as the reader takes them; a reader that does not is
  *  disconnected, and resumes with the id of its last event. Throws NotFoundError if a conversation without a
  *  cursor does not exist. */
@@ -83,11 +85,12 @@ export async function followStream(
   })
   // Without a task yet, changes since the time of the first activity are read: their cursors are times too.
   const since = at.tasks ?? (typeof begin === 'string' ? begin : null)
-  const tasks = store.followTasks({
-    signal,
-    ...(since !== null && { after: since }),
-    ...(since === null && begin instanceof Date && { since: begin }),
-  })
+  const followTasks = () =>
+    store.followTasks({
+      signal,
+      ...(since !== null && { after: since }),
+      ...(since === null && begin instanceof Date && { since: begin }),
+    })
 
   let controller: ReadableStreamDefaultController<Uint8Array>
   let roomFor: PromiseWithResolvers<void> | null = null
@@ -107,7 +110,8 @@ export async function followStream(
         if (signal.aborted) return end()
         for (const { id, events } of begun) void pump(events, async event => () => textOf(id, event))
         void pump(activity[Symbol.asyncIterator](), textForActivity)
-        void pump(tasks[Symbol.asyncIterator](), async event => () => textForTask(event))
+        if (options.withTasks)
+          void pump(followTasks()[Symbol.asyncIterator](), async event => () => textForTask(event))
       },
       pull: makeRoom,
       cancel: () => end(),

@@ -19,6 +19,7 @@ const query = z.strictObject({
     .union([z.string(), z.array(z.string())])
     .optional()
     .describe('full id of a conversation whose contents are sent, up to 20 times'),
+  tasks: z.enum(['true', 'false']).optional().describe('true: also sends changes of all tasks'),
   after: z.string().optional().describe('the id of the last event, as the header Last-Event-ID'),
 })
 
@@ -38,7 +39,8 @@ export function followRoutes({ metrics, now, closing }: RouteContext): readonly 
       tag: 'Live',
       summary: 'Follow activity, tasks and contents of conversations',
       description:
-        'Server-sent events: `activity` of all conversations; `task` and `task_deleted` of all tasks, as states; ' +
+        'Server-sent events: `activity` of all conversations; with `tasks=true` also `task` and `task_deleted` of ' +
+        'all tasks, as states; ' +
         'for each `conversation` also `branches`, `message`, `erased`, `turn`, `draft`, `branch`, ' +
         '`branch_deleted`, `conversation` and `gone`. Each event has an id. After a reconnect with the id, every ' +
         'message comes exactly once; activity and tasks may be repeated.',
@@ -57,6 +59,7 @@ export function followRoutes({ metrics, now, closing }: RouteContext): readonly 
         count(1)
         const stream = await followStream(store, {
           conversations,
+          withTasks: query.tasks === 'true',
           position,
           signal: AbortSignal.any([closing, request.signal, timeout]),
           isLive: isLiveAt(now),

@@ -186,7 +186,7 @@ describe('GET /follow', () => {
 })
 
 describe('a stream of events', () => {
-  const plain = { position: null, isLive: () => false, onEnd: () => undefined }
+  const plain = { withTasks: false, position: null, isLive: () => false, onEnd: () => undefined }
 
   it('sends a comment in every pause', async () => {
     await using store = await openStore(':memory:', { indexing: 'manual' })
