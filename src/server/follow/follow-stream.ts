@@ -35,8 +35,8 @@ const mostQueued = 1_048_576
 /** How long a client waits before it reconnects. */
 const retryMs = 1_000
 
-/** Sends activity of the tenant, changes of its tasks if wanted, and the contents of conversations as server-sent
- *  events. Events are read from the store as long as the reader takes them; a reader that does not is
+/** Sends activity of the tenant, changes of its tasks if wanted, and the contents of conversations, as
+ *  server-sent events. Events are read from the store as long as the reader takes them; a reader that does not is
  *  disconnected, and resumes with the id of its last event. Throws NotFoundError if a conversation without a
  *  cursor does not exist. */
 export async function followStream(
