@@ -36,9 +36,9 @@ const mostQueued = 1_048_576
 const retryMs = 1_000
 
 /** Sends activity of the tenant, changes of its tasks if wanted, and the contents of conversations, as
- *  server-sent events. Events are read from the store as long as the reader takes them; a reader that does not is
- *  disconnected, and resumes with the id of its last event. Throws NotFoundError if a conversation without a
- *  cursor does not exist. */
+ *  server-sent events. Events are read from the store as long as the reader takes them; a reader that does
+ *  not is disconnected, and resumes with the id of its last event. Throws NotFoundError if a conversation
+ *  without a cursor does not exist. */
 export async function followStream(
   store: FollowedStore,
   options: FollowStreamOptions,
