@@ -78,5 +78,7 @@ export const serviceAsking: Readonly<Record<string, Spot>> = {
   'follow: id': (store, _, text) => firstOf(store.follow(idOf(text), { signal: soon() })),
   'follow: after': (store, { id }, text) => firstOf(store.follow(id, { after: text, signal: soon() })),
   'followActivity: after': (store, _, text) => firstOf(store.followActivity({ after: text, signal: soon() })),
+  'followTasks: after': (store, _, text) => firstOf(store.followTasks({ after: text, signal: soon() })),
+  'ifVersion: id': (store, _, text) => store.ifVersion(idOf(text), 1).updateConversation(idOf(text), {}),
   'readTaskRecords: all': async store => (await allOf(store.readTaskRecords())).length,
 }
