@@ -1,4 +1,3 @@
-import { basename } from 'node:path'
 import { isMcpCommand } from '../../acp/seat/recall-server.ts'
 import type { SeatStore } from '../../acp/seat/seat-prompt.ts'
 import type { Agent } from '../../agent/agent.ts'
@@ -175,6 +174,6 @@ function prefixOf(server: string): string {
 /** Whether an MCP server of the configuration is `skein mcp`: the agent behind `ask` must not get it. */
 function isOurEndpoint(server: Config['mcp'][string]): boolean {
   if ('url' in server)
-    return /\/mcp\/?$/.test(new URL(server.url).pathname) && /skein/i.test(basename(server.url))
+    return /\/mcp\/?$/.test(new URL(server.url).pathname) && /skein|:4717$/i.test(new URL(server.url).host)
   return isMcpCommand([server.command, ...server.args])
 }
