@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OutputOptions, type RolldownLog, rolldown } from 'rolldown'
 import { builtinsLater, bundledDriver, driverNotice } from './plugins.ts'
@@ -37,6 +38,7 @@ export async function bundleCommand(folder: string): Promise<void> {
     codeSplitting: { groups: [{ name: 'main', test: atOnce }] },
   })
   await main.close()
+  inlineRuntime(folder)
 
   const start = join(root, 'src/cli/start/main.ts')
   const entry = await rolldown({
@@ -49,6 +51,24 @@ export async function bundleCommand(folder: string): Promise<void> {
   })
   await entry.write({ ...output, codeSplitting: false })
   await entry.close()
+}
+
+/** Copies the helpers of the bundler into `main.cjs`, in one line so that the source map stays right. They are
+ *  a file of their own if a file that does not need `main.cjs` uses them, and every file costs time at the
+ *  start. */
+function inlineRuntime(folder: string): void {
+  const path = join(folder, 'main.cjs')
+  const code = readFileSync(path, 'utf8')
+  const [statement, file] = /require\("\.\/(rolldown-runtime-[^"]+)"\)/.exec(code) ?? []
+  if (statement === undefined || file === undefined) return
+  const helpers = readFileSync(join(folder, file), 'utf8')
+    .replace(/^\/\/.*$/gm, '')
+    .replaceAll(/\s*\n\s*/g, ' ')
+  const inlined = `(() => { const exports = {}; ${helpers} return exports; })()`
+  writeFileSync(
+    path,
+    code.replace(statement, () => inlined),
+  )
 }
 
 /** One of our files; a runtime helper that the bundler adds for syntax that Node 22 does not know: `using`;
