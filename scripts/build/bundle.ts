@@ -53,9 +53,9 @@ export async function bundleCommand(folder: string): Promise<void> {
   await entry.close()
 }
 
-/** Copies the helpers of the bundler into `main.cjs`, in one line so that the source map stays right. They are
- *  a file of their own if a file that does not need `main.cjs` uses them, and every file costs time at the
- *  start. */
+/** Copies the helpers of the bundler into `main.cjs`, in one line, so that the source map stays right. They
+ *  are a file of their own if a file that does not need `main.cjs` uses them, and every file costs time at
+ *  the start. */
 function inlineRuntime(folder: string): void {
   const path = join(folder, 'main.cjs')
   const code = readFileSync(path, 'utf8')
