@@ -2,7 +2,14 @@ import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import { InvalidError } from '../../core/errors.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { toolResultBlock } from '../../models/tool-result-block.ts'
-import { isStandardSchema, readInputSchema, type StandardSchema, type ToolInput } from './input-schema.ts'
+import {
+  isStandardSchema,
+  problemOfInput,
+  readInputSchema,
+  type StandardSchema,
+  type ToolInput,
+  valueOfInput,
+} from './input-schema.ts'
 import type { AgentTool, ToolContext, ToolOutcome } from './tool.ts'
 import { resultOf } from './tool-result.ts'
 
@@ -32,11 +39,6 @@ export function readAiSdkTool(tool: AiSdkTool): AgentTool {
   if (typeof execute !== 'function')
     throw new InvalidError('tools', 'a tool of the AI SDK must have `execute`: the agent runs its tools')
   const input = inputOf(tool.inputSchema)
-  const parsedInput = async (given: Json) => {
-    const parsed = await input.parse(given)
-    if ('problem' in parsed) throw new InvalidError('input', parsed.problem)
-    return parsed.value
-  }
   return {
     description: typeof description === 'string' ? description : '',
     schema: input.schema,
@@ -47,18 +49,12 @@ export function readAiSdkTool(tool: AiSdkTool): AgentTool {
         typeof needsApproval === 'boolean'
           ? needsApproval
           : async (given, context) =>
-              needsApproval((await parsedInput(given)) as never, executionOptions(context) as never),
+              needsApproval((await valueOfInput(input, given)) as never, executionOptions(context) as never),
     }),
-    async check(given) {
-      const parsed = await input.parse(given)
-      return 'problem' in parsed ? parsed.problem : null
-    },
+    check: given => problemOfInput(input, given),
     async run(given, context) {
-      const parsed = await input.parse(given)
-      if ('problem' in parsed) throw new InvalidError('input', parsed.problem)
-      const output = await lastOf(
-        execute.call(tool, parsed.value as never, executionOptions(context) as never),
-      )
+      const value = (await valueOfInput(input, given)) as never
+      const output = await lastOf(execute.call(tool, value, executionOptions(context) as never))
       return tool.toModelOutput === undefined ? resultOf(output) : shownOutcome(tool, given, output, context)
     },
   }

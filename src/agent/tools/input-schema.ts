@@ -75,6 +75,19 @@ export function readInputSchema<Input>(
   }
 }
 
+/** The problem of an input as a text for the model; null if it is valid. */
+export async function problemOfInput(input: ToolInput<unknown>, given: Json): Promise<string | null> {
+  const parsed = await input.parse(given)
+  return 'problem' in parsed ? parsed.problem : null
+}
+
+/** The input as the tool gets it. Throws InvalidError if the schema refuses it. */
+export async function valueOfInput<Input>(input: ToolInput<Input>, given: Json): Promise<Input> {
+  const parsed = await input.parse(given)
+  if ('problem' in parsed) throw new InvalidError('input', parsed.problem)
+  return parsed.value
+}
+
 /** Whether a value implements Standard Schema. Schemas of arktype are functions. */
 export function isStandardSchema(value: unknown): value is StandardSchema {
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false

@@ -7,7 +7,7 @@ import type { Usage } from '../../core/turn.ts'
 import type { ApprovalDetails, Approve, CallKind } from '../approval/approval.ts'
 import type { AgentEvent } from '../run/events.ts'
 import { type AiSdkTool, isAiSdkTool, readAiSdkTool } from './ai-sdk-tool.ts'
-import { readInputSchema, type StandardSchema } from './input-schema.ts'
+import { problemOfInput, readInputSchema, type StandardSchema, valueOfInput } from './input-schema.ts'
 import { resultOf } from './tool-result.ts'
 
 /** The setting in which a tool runs. */
@@ -132,19 +132,11 @@ export function tool<Input>(definition: ToolDefinition<Input> | AiSdkTool): Agen
     needsApproval,
     run,
   } = definition
-  const { schema, parse } = readInputSchema(input, jsonSchema)
-  const parsedInput = async (given: Json) => {
-    const parsed = await parse(given)
-    if ('problem' in parsed) throw new InvalidError('input', parsed.problem)
-    return parsed.value
-  }
+  const read = readInputSchema(input, jsonSchema)
   return {
     description,
-    schema,
-    async check(given) {
-      const parsed = await parse(given)
-      return 'problem' in parsed ? parsed.problem : null
-    },
+    schema: read.schema,
+    check: given => problemOfInput(read, given),
     repeatable,
     readOnly,
     ...(kind !== undefined && { kind }),
@@ -152,9 +144,9 @@ export function tool<Input>(definition: ToolDefinition<Input> | AiSdkTool): Agen
       needsApproval:
         typeof needsApproval === 'boolean'
           ? needsApproval
-          : async (given, context) => needsApproval(await parsedInput(given), context),
+          : async (given, context) => needsApproval(await valueOfInput(read, given), context),
     }),
-    run: async (given, context) => resultOf(await run(await parsedInput(given), context)),
+    run: async (given, context) => resultOf(await run(await valueOfInput(read, given), context)),
   }
 }
 
