@@ -19,7 +19,7 @@ export const dispatchCommands: readonly Command[] = [
       status: { value: '<state>', help: 'queued, running, done, failed or cancelled' },
       'newer-than': { value: '<time>', help: 'submitted within this time: 2h' },
       'older-than': { value: '<time>', help: 'submitted before that: 7d' },
-      limit: { short: 'l', value: '<n>', help: 'most tasks; 20 unless given' },
+      limit: { short: 'l', value: '<n>', help: 'most tasks; default 20' },
       watch: { help: 'print the list again when it changes, until Ctrl+C' },
     },
     examples: [
@@ -36,7 +36,7 @@ export const dispatchCommands: readonly Command[] = [
     arguments: [{ name: 'description', optional: true, many: true }],
     options: {
       project: { value: '<id>', help: 'the project that it belongs to' },
-      id: { value: '<id>', help: 'its id; T- and a number unless given' },
+      id: { value: '<id>', help: 'its id; default T- and a number' },
       context: { value: '<text>', help: 'more about it, for its first message' },
       parent: { value: '<id>', help: 'the task that it comes from' },
       metadata: { value: '<key=value>', many: true, help: 'a metadata field; may be repeated' },
@@ -53,11 +53,11 @@ export const dispatchCommands: readonly Command[] = [
     summary: 'take tasks from the queue and do them',
     arguments: [],
     options: {
-      workers: { value: '<n>', help: 'how many at the same time; 1 unless given' },
+      workers: { value: '<n>', help: 'how many at the same time; default 1' },
       project: { value: '<id>', many: true, help: 'only tasks of this project; may be repeated' },
-      name: { value: '<name>', help: 'its name in results; host and process unless given' },
+      name: { value: '<name>', help: 'its name in results; default host and process' },
       'until-idle': { help: 'end when the queue is empty' },
-      timeout: { value: '<time>', help: 'longest time for one task; 1h unless given' },
+      timeout: { value: '<time>', help: 'longest time for one task; default 1h' },
       metrics: { value: '<address>', help: 'serve figures for Prometheus: 127.0.0.1:9464' },
       ...model,
     },
@@ -86,7 +86,7 @@ export const dispatchCommands: readonly Command[] = [
     arguments: [{ name: 'task' }, { name: 'words', optional: true, many: true }],
     options: {
       'no-wait': { help: 'fail if the task is busy, instead of waiting' },
-      timeout: { value: '<time>', help: 'longest time; 1h unless given' },
+      timeout: { value: '<time>', help: 'longest time; default 1h' },
       ...model,
     },
     examples: [

@@ -11,7 +11,7 @@ export const serveCommands: readonly Command[] = [
       port: { short: 'p', value: '<n>', help: 'port; 0 chooses a free one' },
       model: { short: 'm', value: '<name>', help: 'model for conversations that keep none' },
       agent: { value: '<name>', help: 'the agent of skein.yaml that the tool ask of /mcp gives tasks to' },
-      workers: { value: '<n>', help: 'also do queued tasks, so many at a time; none unless given' },
+      workers: { value: '<n>', help: 'also do queued tasks, so many at a time; default none' },
       'log-level': { value: '<level>', help: 'debug, info, warn, error or silent; default warn' },
     },
     examples: [
