@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { Config } from '../../config/config.ts'
 import { readConfig } from '../../config/read-config.ts'
 import { type ListenAddress, type LogLevel, listenAddress, logLevels } from '../../config/server-settings.ts'
-import { UnavailableError } from '../../core/errors.ts'
+import { MissingKeyError, UnavailableError } from '../../core/errors.ts'
 import type { Listening } from '../../server/listen.ts'
 import type { Service } from '../../server/service.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
@@ -11,7 +11,7 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { untilSignal } from '../command-line/until-signal.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { workersOf } from '../dispatch/dispatch-options.ts'
-import { chooseModel } from '../model/choose-model.ts'
+import { chooseModel, openNamedModel } from '../model/choose-model.ts'
 import { plural } from '../output/number.ts'
 import { printJson } from '../output/print.ts'
 import { tildify } from '../output/tildify.ts'
@@ -28,6 +28,7 @@ export const serveCommand: CommandHandler = async (args, context) => {
   const address = addressOf(args, config)
   checkPublic(address, config)
   const level = levelOf(args, config)
+  await checkModel(args, context, config)
   const workers = hasOption(args, 'workers') ? workersOf(textOption(args, 'workers')) : 0
   const store = await context.store()
   const stores = await openServedStores(context, config)
@@ -77,6 +78,17 @@ async function startWorkers(
 ): Promise<ServedWorkers> {
   const { startServedWorkers } = await import('./served-workers.ts')
   return startServedWorkers(args, context, options)
+}
+
+/** An unknown `--model` is an error at the start, not in the first turn. A missing key is an error of a turn:
+ *  most requests need no model. */
+async function checkModel(args: Args, context: CommandContext, config: Config): Promise<void> {
+  if (!hasOption(args, 'model')) return
+  try {
+    await openNamedModel(chooseModel(args, context.env, config).id, context, config)
+  } catch (error) {
+    if (!(error instanceof MissingKeyError)) throw error
+  }
 }
 
 /** `--listen` and `--port` override `server.listen`. */

@@ -122,6 +122,12 @@ describe('skein serve', () => {
     expect(stderr).not.toContain('swordfish')
     expect((await here.skein(['serve', '--log-level', 'loud'])).code).toBe(2)
   })
+  it('refuses a model that does not exist before it serves', async () => {
+    using here = home()
+    const { code, stderr } = await here.skein(['serve', '--port', '0', '-m', 'nope/x'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('nope')
+  })
 })
 
 describe('skein token', () => {
