@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleCommand } from './build/bundle.ts'
 import { bundleLibrary } from './build/library.ts'
+import { writeLicenses } from './build/licenses.ts'
 import { root, run } from './check/command.ts'
 
 /** Builds `dist/`: the types, the entry points of the library with the files that they share, and the
@@ -13,4 +14,5 @@ rmSync(join(root, 'dist'), { recursive: true, force: true })
 await run('tsc', ['-p', 'tsconfig.build.json'])
 await bundleLibrary(join(root, 'dist'))
 await bundleCommand(command)
+writeLicenses(root, join(root, 'dist/licenses.txt'))
 await run(process.execPath, [join(root, 'scripts/build/compile.ts'), join(command, 'main.cjs')])

@@ -25,6 +25,8 @@ export async function bundleCommand(folder: string): Promise<void> {
   const main = await rolldown({
     input: { main: join(root, 'src/cli/main.ts') },
     platform: 'node',
+    // Its paths are for types only.
+    tsconfig: false,
     transform: { target: 'node22.14' },
     // Without this, the entry would be a separate file that only forwards.
     preserveEntrySignatures: 'allow-extension',
@@ -44,6 +46,8 @@ export async function bundleCommand(folder: string): Promise<void> {
   const entry = await rolldown({
     input: { skein: join(root, 'src/cli/bin.ts') },
     platform: 'node',
+    // Its paths are for types only.
+    tsconfig: false,
     transform: { target: 'node22.14' },
     external: id => !isOurs(id),
     plugins: [{ name: 'start', resolveId: id => (id === './main.ts' ? start : null) }],
@@ -71,10 +75,14 @@ function inlineRuntime(folder: string): void {
   )
 }
 
+/** Packages that the bundles contain: one is small and used by few, the others would make an installation
+ *  larger than what is used of them. Their licences are in `dist/licenses.txt`. */
+export const bundled = ['zod-to-json-schema', 'marked', 'lowlight', 'highlight.js', 'devlop', 'dequal']
+
 /** One of our files; a runtime helper that the bundler adds for syntax that Node 22 does not know: `using`;
- *  or a small package that few users need, and that the bundle therefore contains. */
+ *  or a file of a package that the bundles contain. */
 export function isOurs(id: string): boolean {
-  return /^[./\\\0]|^[A-Z]:|^@oxc-project\/runtime\/|^zod-to-json-schema$/.test(id)
+  return /^[./\\\0]|^[A-Z]:|^@oxc-project\/runtime\//.test(id) || bundled.includes(id.split('/')[0]!)
 }
 
 /** Turns every warning of the bundler into an error. */

@@ -35,6 +35,8 @@ export async function bundleLibrary(folder: string): Promise<void> {
   const library = await rolldown({
     input: Object.fromEntries(names.map(name => [name, join(root, `src/${name}.ts`)])),
     platform: 'node',
+    // Its paths are for types only.
+    tsconfig: false,
     transform: { target: 'node22.14' },
     external: id => !isOurs(id) && !replacing.some(plugin => plugin.isReplaced(id)),
     plugins: [...replacing, hiddenRequire()],

@@ -92,12 +92,14 @@ export async function printAnswer(
   try {
     const activity = answerActivity(options.model, spinner)
     for await (const event of run) {
+      if (event.type !== 'text') await sink.settled()
       const thoughtMs = activity.before(event)
       if (thoughtMs !== null) say(thoughtLine(thoughtMs))
       await options.observe?.(event)
       for (const line of show(event)) say(line)
       activity.after(event)
     }
+    await sink.settled()
   } finally {
     spinner.stop()
     stopListening()
@@ -241,7 +243,12 @@ function subagentLine(
   return `  ${parts.join(` ${style.symbols.dot} `)}`
 }
 
-const silent: TextSink = { push: () => undefined, pause: () => undefined, column: 0 }
+const silent: TextSink = {
+  push: () => undefined,
+  settled: () => Promise.resolve(),
+  pause: () => undefined,
+  column: 0,
+}
 
 /** Handles SIGINT during a run. Returns a function that removes the handler. */
 function stopOnCtrlC(run: Run, context: CommandContext, sink: TextSink): () => void {

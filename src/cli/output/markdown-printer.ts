@@ -1,11 +1,16 @@
+import type { Highlighter } from '../../render/highlight.ts'
+import { sourceBlocks } from '../../render/markdown-tree.ts'
+import { stableLength } from '../../render/stable-length.ts'
 import { widthOf } from './cut.ts'
+import { drawMarkdown } from './draw-markdown.ts'
+import { type DrawnRow, paintRow, rowText } from './drawn-row.ts'
 import type { Style } from './style.ts'
 import { proseWidth } from './wrap.ts'
 
-/** Renders Markdown as it arrives: wraps prose between words, prints headings and strong text in bold, keeps
- *  code and tables verbatim. */
+/** Draws Markdown as it arrives, and never draws anything twice: text waits until later text cannot change
+ *  how it looks. */
 export interface MarkdownPrinter {
-  /** The text that can be shown now. An incomplete word waits. */
+  /** The text that can be shown now. */
   add(text: string): string
   /** The rest. The next text begins a new answer. */
   end(): string
@@ -13,155 +18,112 @@ export interface MarkdownPrinter {
   readonly column: number
 }
 
-/** A printer for a terminal. No input can send control sequences, even split over several pieces. `width` is
- *  called each time, because the terminal can be resized. */
-export function markdownPrinter(style: Style, width: () => number): MarkdownPrinter {
-  let rest = ''
+export interface PrinterOptions {
+  readonly style: Style
+  /** Called each time, because the terminal can be resized. */
+  readonly width: () => number
+  /** Colours code; null while it is not loaded. */
+  readonly highlight: () => Highlighter | null
+}
+
+/** The block that arrives is drawn again after each word, in a long block after each fiftieth of its length,
+ *  so that the work stays proportional to the text. */
+const stepShare = 50
+
+/** A printer for a terminal. The result does not depend on how the text is divided into pieces. */
+export function markdownPrinter({ style, width, highlight }: PrinterOptions): MarkdownPrinter {
+  /** The source of the blocks that may still change. */
+  let source = ''
+  /** The text that was drawn of it, without colours, and the source that it was drawn from. */
+  let drawn = ''
+  let drawnFrom = ''
+  /** The line breaks before the first block of the source, and the cells of a row that it continues. */
+  let separator = ''
+  let used = 0
+  let nextStep = 0
+  let held = ''
   let column = 0
-  let fence: string | null = null
-  let line = newLine()
 
-  /** Takes whole words and line breaks from the input; at the end, everything. */
-  function take(isEnd: boolean): string {
-    let shown = ''
-    for (;;) {
-      const taken = isVerbatim() ? verbatim(isEnd) : nextWord(isEnd)
-      if (taken === null) return shown
-      shown += taken
+  /** Draws a beginning of the source, and returns what is new in it. */
+  function draw(text: string): string {
+    const blocks = sourceBlocks(text)
+    if (blocks.length === 0) return ''
+    const parts = blocks.map(({ placed: { block, isApart } }, i) => ({
+      separator: i === 0 ? separator : isApart ? '\n\n' : '\n',
+      rows: drawMarkdown([{ block, isApart: false }], {
+        style,
+        width: Math.min(width(), proseWidth),
+        highlight: highlight(),
+        used: i === 0 ? used : 0,
+      }),
+    }))
+    const plain = parts.map(plainText).join('')
+    if (!plain.startsWith(drawn)) {
+      if (drawn.startsWith(plain)) return ''
+      // Later text has changed the look of printed text. What is printed stays, and the rest continues there.
+      const rest = text.slice(drawnFrom.length)
+      leave(drawnFrom.length)
+      return draw(rest)
     }
-  }
-
-  function isVerbatim(): boolean {
-    return fence !== null || line.isTable
-  }
-
-  /** Code and tables: line by line where a fence may end, otherwise immediately. */
-  function verbatim(isEnd: boolean): string | null {
-    if (rest === '') return null
-    const end = rest.indexOf('\n')
-    if (end === -1 && !isEnd) return column > 0 || !couldEndFence(rest, fence) ? allBut() : null
-    const text = end === -1 ? rest : rest.slice(0, end).replace(/\r$/, '')
-    rest = end === -1 ? '' : rest.slice(end + 1)
-    const isClosing = column === 0 && fence !== null && isFenceEnd(text, fence)
-    if (isClosing) fence = null
-    const shown = isClosing ? style.faint(safe(text)) : safe(text)
-    column += widthOf(shown)
-    return end === -1 ? shown : shown + lineBreak()
-  }
-
-  /** Half a surrogate pair, or half a CRLF, waits for its other half. */
-  function allBut(): string | null {
-    const waits = /[\r\ud800-\udbff]$/.exec(rest)?.[0] ?? ''
-    const text = rest.slice(0, rest.length - waits.length)
-    rest = waits
-    if (text === '') return null
-    const shown = safe(text)
-    column += widthOf(shown)
+    const shown = painted(parts, drawn.length)
+    column = columnOf(plain)
+    drawn = plain
+    drawnFrom = text
+    // All blocks but the last are final: they are not drawn again.
+    const done = blocks.slice(0, -1).reduce((sum, { length }) => sum + length, 0)
+    if (done > 0) {
+      source = source.slice(done)
+      drawnFrom = drawnFrom.slice(done)
+      drawn = plainText(parts.at(-1)!)
+      separator = parts.at(-1)!.separator
+      used = 0
+      nextStep = Math.max(0, nextStep - done)
+    }
     return shown
   }
 
-  function nextWord(isEnd: boolean): string | null {
-    const [found, spaces = '', word = '', after] = /^([ \t]*)([^\s]*)(\s)?/.exec(rest) ?? []
-    if (!found || (after === undefined && !isEnd)) return null
-    if (after === '\r' && !isEnd && rest.length === found.length) return null
-    rest = rest.slice(spaces.length + word.length)
-    if (word === '') {
-      if (after === '\r' && rest.startsWith('\r\n')) rest = rest.slice(1)
-      if (rest.startsWith('\n')) {
-        rest = rest.slice(1)
-        return lineBreak()
-      }
-      // Trailing spaces, or white space other than spaces and line breaks.
-      const odd = rest.slice(0, 1)
-      rest = rest.slice(1)
-      return odd === '' ? null : placed(spaces, odd)
-    }
-    return line.isNew ? firstWord(spaces, word) : placed(spaces, word)
+  /** Gives up the source that is printed. The rest continues in the same row. */
+  function leave(length: number): void {
+    const last = source.slice(0, length)
+    source = source.slice(length)
+    nextStep = Math.max(0, nextStep - length)
+    separator = /\n[ \t]*\n[ \t]*$/.test(last) ? '\n\n' : /\n[ \t]*$/.test(last) ? '\n' : ''
+    used = separator === '' ? column : 0
+    if (separator === '' && /[ \t]$/.test(last) && column > 0) separator = ' '
+    if (separator === ' ') used++
+    drawn = ''
+    drawnFrom = ''
   }
 
-  function firstWord(spaces: string, word: string): string {
-    line.isNew = false
-    const opening = /^(`{3,}|~{3,})/.exec(word)?.[1]
-    if (opening && spaces.length < 4) {
-      fence = opening
-      // The rest of the line is the language.
-      const shown = style.faint(spaces + safe(word))
-      column = widthOf(shown)
-      return shown
-    }
-    if (word.startsWith('|')) {
-      line.isTable = true
-      column = widthOf(spaces + word)
-      return spaces + safe(word)
-    }
-    if (/^#{1,6}$/.test(word) && spaces === '') {
-      line.isHeading = true
-      line.swallow = true
-      return ''
-    }
-    if (/^([-*+]|\d{1,3}[.)])$/.test(word)) line.indent = Math.min(20, widthOf(spaces) + word.length + 1)
-    return placed(spaces, word)
-  }
-
-  /** A word with the space before it, or on the next row if this row is full. */
-  function placed(spaces: string, word: string): string {
-    const room = Math.min(width(), proseWidth)
-    const text = safe(painted(word))
-    const gap = line.swallow ? '' : spaces.replaceAll('\t', '    ')
-    line.swallow = false
-    const cells = widthOf(text.plain)
-    const isFull = column > line.indent && column + gap.length + cells > room
-    const before = isFull ? `\n${' '.repeat(line.indent)}` : gap
-    column = (isFull ? line.indent : column + gap.length) + cells
-    return before + text.shown
-
-    function safe({ plain, parts }: Painted): { plain: string; shown: string } {
-      const shown = parts
-        .map(([part, isStrong]) => {
-          const harmless = style.safe(part)
-          return isStrong || line.isHeading ? style.title(harmless) : harmless
-        })
-        .join('')
-      return { plain: style.safe(plain), shown }
-    }
-  }
-
-  interface Painted {
-    readonly plain: string
-    readonly parts: readonly (readonly [text: string, isStrong: boolean])[]
-  }
-
-  /** The word without the stars of strong text, and which parts of it are strong. */
-  function painted(word: string): Painted {
-    const parts: [string, boolean][] = []
-    for (const part of word.split(/(\*\*|`)/)) {
-      if (part === '`') line.isCode = !line.isCode
-      if (part === '**' && !line.isCode) line.isStrong = !line.isStrong
-      else if (part !== '') parts.push([part, line.isStrong])
-    }
-    return { plain: parts.map(([part]) => part).join(''), parts }
-  }
-
-  function lineBreak(): string {
-    column = 0
-    // A line break also ends strong text that was never closed.
-    line = newLine()
-    return '\n'
-  }
-
-  function safe(text: string): string {
-    return style.safe(text)
+  function columnOf(plain: string): number {
+    const last = plain.slice(plain.lastIndexOf('\n') + 1)
+    return widthOf(last) + (plain.includes('\n') ? 0 : used - (separator === ' ' ? 1 : 0))
   }
 
   return {
     add(text) {
-      rest += text
-      return take(false)
+      const all = (held + text).replaceAll('\r\n', '\n')
+      // Half a CRLF and half a surrogate pair wait for the other half.
+      const cutAt = /[\r\ud800-\udbff]$/.test(all) ? all.length - 1 : all.length
+      held = all.slice(cutAt)
+      source += all.slice(0, cutAt).replaceAll('\r', '\n')
+      let shown = ''
+      for (;;) {
+        const space = /\s/g
+        space.lastIndex = nextStep
+        const found = space.exec(source)
+        if (found === null) return shown
+        const end = found.index + 1
+        nextStep = end + Math.floor(end / stepShare)
+        const stable = stableLength(source.slice(0, end))
+        if (stable > drawnFrom.length) shown += draw(source.slice(0, stable))
+      }
     },
     end() {
-      const shown = take(true)
-      rest = ''
-      fence = null
+      source += held.replaceAll('\r', '\n')
+      const shown = source === '' ? '' : draw(source)
+      source = drawn = drawnFrom = separator = held = ''
+      nextStep = used = 0
       return shown
     },
     get column() {
@@ -170,27 +132,30 @@ export function markdownPrinter(style: Style, width: () => number): MarkdownPrin
   }
 }
 
-function newLine() {
-  return {
-    isNew: true,
-    isHeading: false,
-    isTable: false,
-    isStrong: false,
-    isCode: false,
-    /** The indentation of the following rows of a list item. */
-    indent: 0,
-    /** Drops the space after a marker that is not shown. */
-    swallow: false,
+interface DrawnPart {
+  /** The line breaks before it. */
+  readonly separator: string
+  readonly rows: readonly DrawnRow[]
+}
+
+function plainText({ separator, rows }: DrawnPart): string {
+  return separator + rows.map(rowText).join('\n')
+}
+
+/** The parts as they are printed, without the first `skipped` characters of their text. */
+function painted(parts: readonly DrawnPart[], skipped: number): string {
+  let at = 0
+  let shown = ''
+  const add = (text: string, paint: (skippedHere: number) => string) => {
+    if (at + text.length > skipped) shown += paint(Math.max(0, skipped - at))
+    at += text.length
   }
-}
-
-function isFenceEnd(text: string, fence: string): boolean {
-  const mark = text.trim()
-  return mark.startsWith(fence) && mark.replaceAll(fence[0]!, '') === ''
-}
-
-/** Whether this beginning of a line may become the end of the fence. */
-function couldEndFence(text: string, fence: string | null): boolean {
-  if (fence === null) return false
-  return /^[ ]*[`~]*\r?$/.test(text)
+  for (const { separator, rows } of parts) {
+    add(separator, skippedHere => separator.slice(skippedHere))
+    for (const [i, row] of rows.entries()) {
+      if (i > 0) add('\n', () => '\n')
+      add(rowText(row), skippedHere => paintRow(row, skippedHere))
+    }
+  }
+  return shown
 }

@@ -1,4 +1,6 @@
+import type { Highlighter } from '../../render/highlight.ts'
 import { widthOf } from './cut.ts'
+import { hasFence, loadHighlighter } from './load-highlighter.ts'
 import { markdownPrinter } from './markdown-printer.ts'
 import type { Output } from './output.ts'
 import type { TextSink } from './text-sink.ts'
@@ -8,9 +10,18 @@ export interface MarkdownSink extends TextSink {
   mark(sign: string): void
 }
 
-/** Prints an answer to a terminal as rendered Markdown. */
+/** Prints an answer to a terminal as rendered Markdown. The grammars for code are loaded at the first fence;
+ *  meanwhile the text waits. */
 export function markdownSink(out: Output): MarkdownSink {
-  const printer = markdownPrinter(out.style, () => out.width - 1)
+  let highlight: Highlighter | null = null
+  let loading: Promise<void> | null = null
+  let waiting = ''
+  let end = ''
+  const printer = markdownPrinter({
+    style: out.style,
+    width: () => out.width - 1,
+    highlight: () => highlight,
+  })
   let isFirst = true
   let inLine = false
   /** The cells of the signs in the last row. */
@@ -24,15 +35,35 @@ export function markdownSink(out: Output): MarkdownSink {
     if (shown.includes('\n')) marked = 0
     out.write(shown)
   }
+  const flush = () => {
+    const text = waiting
+    waiting = ''
+    if (text !== '') write(printer.add(text))
+  }
+  const load = async () => {
+    highlight = await loadHighlighter()
+    loading = null
+    flush()
+  }
   return {
-    push: text => write(printer.add(text)),
+    push(text) {
+      if (highlight === null && loading === null && out.style.colour && hasFence(end + text)) loading = load()
+      end = (end + text).slice(-2)
+      waiting += text
+      if (loading === null) flush()
+    },
+    async settled() {
+      await loading
+    },
     mark(sign) {
+      flush()
       write(printer.end())
       out.write(sign)
       inLine = true
       marked += widthOf(sign)
     },
     pause() {
+      flush()
       write(printer.end())
       if (inLine) out.write('\n')
       inLine = false

@@ -4,6 +4,8 @@ import type { Style } from './style.ts'
 /** Receives the text of an answer, piece by piece. */
 export interface TextSink {
   push(text: string): void
+  /** Waits until all text is shown, and not only taken: colours of code may have to be loaded first. */
+  settled(): Promise<void>
   /** Ends an unfinished line. Called before other output, and at the end. More text may follow. */
   pause(): void
   /** The cells of the unfinished line on a terminal; 0 at the start of a line, and elsewhere. */
@@ -22,6 +24,7 @@ export function stdoutSink({ out }: Pick<Outputs, 'out'>): TextSink {
   }
   return {
     push: text => write(stream.push(text)),
+    settled: () => Promise.resolve(),
     pause() {
       write(stream.end())
       if (state === 'in a line') out.write('\n')

@@ -8,10 +8,14 @@ import type { Message } from '../../core/message.ts'
 import { modelName } from '../../core/model-name.ts'
 import { toolResults } from '../../core/tool-outcome.ts'
 import type { Usage } from '../../core/turn.ts'
+import type { Highlighter } from '../../render/highlight.ts'
+import { markdownTree } from '../../render/markdown-tree.ts'
 import { isTurnLive } from '../../system/live-turn.ts'
 import { cut, cutLineMiddle, widthOf } from '../output/cut.ts'
+import { drawMarkdown } from '../output/draw-markdown.ts'
+import { paintRow } from '../output/drawn-row.ts'
 import { endingText } from '../output/ending-words.ts'
-import { markdownPrinter } from '../output/markdown-printer.ts'
+import { hasFence, loadHighlighter } from '../output/load-highlighter.ts'
 import { formatBytes, formatCount, formatMoney, plural } from '../output/number.ts'
 import type { Style } from '../output/style.ts'
 import { tildify } from '../output/tildify.ts'
@@ -49,13 +53,31 @@ export async function* showLines(
     const older = part.messages[0]?.depth ?? 0
     if (last === null && older > 0)
       yield* [look.style.faint(`... ${plural(older, 'earlier message')} ...`), '']
-    yield* partLines(part, look)
+    yield* partLines(part, await withColours(look, part.messages.flatMap(texts)))
     last = part
   }
-  if (shown.draft) yield* draftLines(shown.draft, shown, look)
+  if (shown.draft) yield* draftLines(shown.draft, shown, await withColours(look, [shown.draft.text]))
 }
 
-function* draftLines({ turn, text }: ShownDraft, { facts }: ShownPath, look: ShowOptions): Generator<string> {
+/** Loads the colours of code if one of the texts has code. */
+async function withColours(look: ShowOptions, shown: readonly string[]): Promise<ColouredLook> {
+  const isNeeded = look.style.colour && shown.some(hasFence)
+  return { ...look, highlight: isNeeded ? await loadHighlighter() : null }
+}
+
+interface ColouredLook extends ShowOptions {
+  readonly highlight: Highlighter | null
+}
+
+function texts({ content }: Message): readonly string[] {
+  return content.flatMap(block => (isKnown(block) && block.type === 'text' ? [block.text] : []))
+}
+
+function* draftLines(
+  { turn, text }: ShownDraft,
+  { facts }: ShownPath,
+  look: ColouredLook,
+): Generator<string> {
   const { style } = look
   const model = turn.model ?? facts.conversation.model
   const who = model === null ? 'Assistant' : style.safe(modelName(collapseSpaces(model)))
@@ -67,13 +89,12 @@ function* draftLines({ turn, text }: ShownDraft, { facts }: ShownPath, look: Sho
   yield ''
 }
 
-function* markdownLines(text: string, { style, width }: ShowOptions): Generator<string> {
-  const printer = markdownPrinter(style, () => width)
-  const lines = (printer.add(text) + printer.end()).replace(/\n+$/, '')
-  if (lines !== '') yield* lines.split('\n')
+function* markdownLines(text: string, { style, width, highlight }: ColouredLook): Generator<string> {
+  const shown = { style, width: Math.min(width, proseWidth), highlight }
+  for (const row of drawMarkdown(markdownTree(text), shown)) yield paintRow(row)
 }
 
-function* partLines(shown: PathPart, look: ShowOptions): Generator<string> {
+function* partLines(shown: PathPart, look: ColouredLook): Generator<string> {
   const { style, width, full } = look
   const prose = Math.min(width, proseWidth)
   const results = toolResults(shown.around)

@@ -6,7 +6,7 @@ const surfaces = ['adapters', 'acp', 'channels', 'client', 'dispatch', 'mcp', 's
  *  layer. */
 const layers = [
   ['core'],
-  ['system'],
+  ['system', 'render'],
   ['api', 'context', 'stores', 'models', 'formats', 'config'],
   ['recorder'],
   ['agent'],
@@ -18,7 +18,8 @@ const layers = [
 const narrow: readonly (readonly [folder: string, allowed: readonly string[]])[] = [
   ['src/api/', ['core']],
   ['src/client/', ['core', 'api']],
-  ['src/formats/', ['core']],
+  ['src/formats/', ['core', 'render']],
+  ['src/render/', ['core']],
   ['src/recorder/', ['core', 'system']],
   ['src/acp/wire/', ['core', 'system']],
 ]

@@ -3,7 +3,7 @@ import { importsOf, type Rule, type SourceFile, type SyntaxNode, visit } from '.
 
 /** Folders of pure functions. `core` does not import packages either, and the mappings of `api` do not load
  *  zod, which takes longer than a short command. */
-const pure = ['core', 'api', 'context', 'formats']
+const pure = ['core', 'api', 'context', 'formats', 'render']
 
 /** Hashing is a function of its input. Everything else of Node is refused, including random ids. */
 const allowed: Readonly<Record<string, readonly string[]>> = { 'node:crypto': ['hash', 'createHash'] }
@@ -13,7 +13,7 @@ const impure = new Set([
   ...['setTimeout', 'setInterval', 'setImmediate', 'performance', 'crypto'],
 ])
 
-/** `core`, `api`, `context` and `formats` do no I/O and read neither the clock nor random numbers; `core` and
+/** `core`, `api`, `context`, `formats` and `render` do no I/O and read neither the clock nor random numbers; `core` and
  *  the mappings of `api` import no packages. */
 export const purity: Rule = files =>
   files

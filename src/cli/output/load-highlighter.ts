@@ -1,0 +1,12 @@
+import type { Highlighter } from '../../render/highlight.ts'
+
+/** Loads the grammars of code: 300 kB, so only when there is code to colour. */
+export async function loadHighlighter(): Promise<Highlighter> {
+  const { highlightCode } = await import('../../render/highlight.ts')
+  return highlightCode
+}
+
+/** Whether a text may contain a block of code. */
+export function hasFence(text: string): boolean {
+  return text.includes('```') || text.includes('~~~')
+}
