@@ -29,3 +29,12 @@ function scaled(n: number, step: number, units: readonly string[]): string {
   const text = unit > 0 && value < 9.95 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value))
   return `${text}${units[unit]}`
 }
+
+/** `$0.04`, `<$0.01`, `free`; an unknown price is left out: ''. */
+export function formatMoney(dollars: number | null): string {
+  if (dollars === null) return ''
+  if (dollars === 0) return 'free'
+  if (dollars < 0.005) return '<$0.01'
+  const [integer = '0', cents] = dollars.toFixed(2).split('.')
+  return `$${formatInteger(Number(integer))}.${cents}`
+}

@@ -135,14 +135,14 @@ function plain(text: string): MarkdownBlock {
 
 function codeOf({ raw, text, lang, codeBlockStyle }: Tokens.Code): MarkdownBlock {
   const language = /^[\w+#.-]{1,40}/.exec(lang ?? '')?.[0] ?? ''
-  return { type: 'code', language, text, fence: codeBlockStyle === 'indented' ? 'none' : fenceOf(raw) }
+  return { type: 'code', language, text, fence: codeBlockStyle === 'indented' ? null : fenceOf(raw) }
 }
 
 function fenceOf(raw: string): CodeFence {
-  const opening = /^ {0,3}(`{3,}|~{3,})/.exec(raw)?.[1] ?? '```'
-  const last = raw.trimEnd().split('\n')
-  const closing = last.length < 2 ? '' : last.at(-1)!.trim()
-  return closing.startsWith(opening) && closing.replaceAll(opening[0]!, '') === '' ? 'closed' : 'open'
+  const sign = /^ {0,3}(`{3,}|~{3,})/.exec(raw)?.[1] ?? '```'
+  const lines = raw.trimEnd().split('\n')
+  const last = lines.length < 2 ? '' : lines.at(-1)!.trim()
+  return { sign, isClosed: last.startsWith(sign) && last.replaceAll(sign[0]!, '') === '' }
 }
 
 function listOf({ items, ordered, start }: Tokens.List, depth: number): MarkdownBlock {

@@ -13,8 +13,13 @@ export type MarkdownSpan =
 export type MarkdownBlock =
   | { readonly type: 'heading'; readonly level: number; readonly spans: readonly MarkdownSpan[] }
   | { readonly type: 'paragraph'; readonly spans: readonly MarkdownSpan[] }
-  /** `isClosed` is false if the text ends before the fence does. Code by indentation has no fence. */
-  | { readonly type: 'code'; readonly language: string; readonly text: string; readonly fence: CodeFence }
+  | {
+      readonly type: 'code'
+      readonly language: string
+      readonly text: string
+      /** Null for code by indentation. */
+      readonly fence: CodeFence | null
+    }
   | { readonly type: 'quote'; readonly blocks: readonly PlacedBlock[] }
   | { readonly type: 'list'; readonly items: readonly MarkdownItem[] }
   | {
@@ -25,7 +30,12 @@ export type MarkdownBlock =
     }
   | { readonly type: 'rule' }
 
-export type CodeFence = 'closed' | 'open' | 'none'
+export interface CodeFence {
+  /** Three or more backticks or tildes. */
+  readonly sign: string
+  /** False if the text ends before the code does. */
+  readonly isClosed: boolean
+}
 
 export type TableCell = readonly MarkdownSpan[]
 

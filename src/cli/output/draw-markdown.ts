@@ -82,8 +82,8 @@ export function drawMarkdown(blocks: readonly PlacedBlock[], options: DrawOption
   function drawCode({ language, text, fence }: Extract<MarkdownBlock, { type: 'code' }>) {
     const sign = (words: string): DrawnRow => [{ text: style.safe(words), paint: style.faint }]
     const rows = text === '' ? [] : codeRows(text, language)
-    if (fence === 'none') return rows.map(row => [plainPiece('    '), ...row])
-    return [sign(`\`\`\`${language}`), ...rows, ...(fence === 'closed' ? [sign('```')] : [])]
+    if (fence === null) return rows.map(row => [plainPiece('    '), ...row])
+    return [sign(fence.sign + language), ...rows, ...(fence.isClosed ? [sign(fence.sign)] : [])]
   }
 
   function codeRows(code: string, language: string): readonly DrawnRow[] {

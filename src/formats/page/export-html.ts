@@ -1,16 +1,22 @@
 import { createHash } from 'node:crypto'
-import { plural } from '../../core/amount.ts'
+import { formatCount, formatMoney, plural } from '../../core/amount.ts'
+import { isKnown } from '../../core/block.ts'
 import { gistOf } from '../../core/gist.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import { toolResults } from '../../core/tool-outcome.ts'
+import type { Usage } from '../../core/turn.ts'
+import type { Highlighter } from '../../render/highlight.ts'
 import { escapeHtml } from './escape-html.ts'
 import type { ExportedConversation, ExportedLine } from './exported-conversation.ts'
 import { markdownToHtml } from './markdown-html.ts'
 import { blockHtml, type CallResult, oneLine, shortenText } from './page-blocks.ts'
+import { pageScript } from './page-script.ts'
+import { pageStyle } from './page-style.ts'
 
-/** A conversation as one page: every branch, readable offline and without scripts. Messages cannot inject
- *  tags, and the page's content security policy would block scripts and requests anyway. */
+/** A conversation as one page: every branch, a map of the prompts and a search box. It makes no request and
+ *  is complete without its script. Messages cannot inject tags, and the page's content security policy would
+ *  block any script but its own, and every request. */
 export async function* exportHtml(exported: ExportedConversation): AsyncGenerator<string> {
   const { conversation, lines, branches } = exported
   const title = escapeHtml(oneLine(conversation.title ?? 'Untitled'))
@@ -25,9 +31,12 @@ export async function* exportHtml(exported: ExportedConversation): AsyncGenerato
     ...(conversation.directory === null ? [] : [escapeHtml(conversation.directory)]),
     timeOf(conversation.createdAt),
   ]
+  const map: MapEntry[] = []
+  let highlight: Highlighter | null = null
   const policy = [
     "default-src 'none'",
-    `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
+    `style-src '${hashOf(pageStyle)}'`,
+    `script-src '${hashOf(pageScript)}'`,
     'img-src data:',
     'media-src data:',
     "base-uri 'none'",
@@ -48,13 +57,16 @@ export async function* exportHtml(exported: ExportedConversation): AsyncGenerato
 <header>
 <h1>${title}</h1>
 <p class="facts">${facts.join(' · ')}</p>
-${lines.length < 2 ? '' : `<nav class="ways">Ways through it: ${lines.map(linkTo).join(' · ')}</nav>`}
+${lines.length < 2 ? '' : `<nav class="ways">Branches: ${lines.map(linkTo).join(' · ')}</nav>`}
+<label class="find hidden"><input type="search" placeholder="Find in this conversation"> <output></output></label>
 </header>
 <main>
 `
   for (const [i, line] of lines.entries()) yield* lineHtml(line, i)
   yield `</main>
+${mapHtml(map, names)}
 <footer>Conversation ${conversation.id}, kept by Skein.</footer>
+<script>${pageScript}</script>
 </body>
 </html>
 `
@@ -72,6 +84,10 @@ ${lines.length < 2 ? '' : `<nav class="ways">Ways through it: ${lines.map(linkTo
     for await (const { messages: some, around } of exported.parts(line)) {
       const results = toolResults(around)
       for (const message of some) {
+        if (highlight === null && hasCode(message))
+          highlight = (await import('../../render/highlight.ts')).highlightCode
+        if (message.role === 'user' && map.length < mostInMap)
+          map.push({ line, id: message.id, text: shortenText(gistOf(message), 80) })
         const article = messageHtml(message, results)
         if (article !== '') yield `${article}\n`
       }
@@ -90,8 +106,8 @@ ${lines.length < 2 ? '' : `<nav class="ways">Ways through it: ${lines.map(linkTo
     return `<article id="m-${id}" class="${role}">
 <header><b>${escapeHtml(exported.speaker(message))}</b> <time datetime="${createdAt.toISOString()}">${timeOf(createdAt)}</time>${
       label === null ? '' : ` <span>${escapeHtml(label)}</span>`
-    } <a href="#m-${id}">${id.slice(0, 6)}</a></header>
-<div class="body">${bodyOf(message, results)}</div>
+    }${usageHtml(exported.usageAt(message))} <a href="#m-${id}">${id.slice(0, 6)}</a></header>
+<div class="body">${bodyOf(message, results, highlight)}</div>
 ${waysFrom(id)}</article>${summariesAt(id)}`
   }
 
@@ -105,7 +121,7 @@ ${waysFrom(id)}</article>${summariesAt(id)}`
   function summariesAt(id: MessageId): string {
     const cards = (summaries.get(id) ?? []).map(
       ({ text, first }) =>
-        `\n<details class="summary-card"><summary>Summary from ${first.slice(0, 6)} to here</summary><div class="body">${markdownToHtml(text)}</div></details>`,
+        `\n<details class="summary-card"><summary>Summary from ${first.slice(0, 6)} to here</summary><div class="body">${markdownToHtml(text, highlight)}</div></details>`,
     )
     return cards.join('')
   }
@@ -123,7 +139,11 @@ function isShownWithCall(block: Message['content'][number], results: Results): b
   return block.type === 'tool_result' && results.get(String(block.callId))?.block === block
 }
 
-function bodyOf({ erased, content: blocks }: Message, results: Results): string {
+function bodyOf(
+  { erased, content: blocks }: Message,
+  results: Results,
+  highlight: Highlighter | null,
+): string {
   if (erased) return `<p class="facts">Erased on ${timeOf(erased.erasedAt)}: ${escapeHtml(erased.reason)}</p>`
   const anchored = new Set<string>()
   const resultOf = (callId: string): CallResult | null => {
@@ -136,66 +156,67 @@ function bodyOf({ erased, content: blocks }: Message, results: Results): string 
   }
   return blocks
     .filter(block => !isShownWithCall(block, results))
-    .map(block => blockHtml(block, resultOf))
+    .map(block => blockHtml(block, { resultOf, highlight }))
     .join('\n')
 }
 
+/** The branches that end in a line, and its first words: the name alone may be only a number. */
 async function nameOf(line: ExportedLine, exported: ExportedConversation): Promise<string> {
-  if (line.branches.length > 0) return escapeHtml(line.branches.join(', '))
-  for await (const { messages } of exported.parts({ ...line, size: 1 }))
-    if (messages[0]) return escapeHtml(shortenText(gistOf(messages[0]), 60))
-  return escapeHtml(line.first.slice(0, 6))
+  const branches = line.branches.join(', ')
+  for await (const { messages } of exported.parts({ ...line, size: 1 })) {
+    if (!messages[0]) continue
+    const words = shortenText(gistOf(messages[0]), 60)
+    return escapeHtml([branches, words].filter(part => part !== '').join(': '))
+  }
+  return escapeHtml(branches || line.first.slice(0, 6))
+}
+
+/** A prompt in the map. */
+interface MapEntry {
+  readonly line: ExportedLine
+  readonly id: MessageId
+  readonly text: string
+}
+
+/** The maximum number of prompts in the map: it is held in memory while the page is written. */
+const mostInMap = 2_000
+
+/** The prompts of each branch, as links. */
+function mapHtml(map: readonly MapEntry[], names: ReadonlyMap<ExportedLine, string>): string {
+  if (map.length < 2) return ''
+  const sections = [...Map.groupBy(map, ({ line }) => line)].map(
+    ([line, entries]) =>
+      `<p><b>${names.get(line)}</b></p>\n<ol>${entries
+        .map(({ id, text }) => `<li><a href="#m-${id}">${escapeHtml(text)}</a></li>`)
+        .join('\n')}</ol>`,
+  )
+  const rest = map.length < mostInMap ? '' : '<p class="facts">Later prompts are not in this map.</p>'
+  return `<nav class="map" aria-label="Map"><h2>Map</h2>\n${sections.join('\n')}${rest}</nav>`
+}
+
+/** `1.2k in, 300 out, $0.02` */
+function usageHtml(usage: Usage | null): string {
+  if (usage === null) return ''
+  const parts = [
+    ...(usage.input === undefined ? [] : [`${formatCount(usage.input)} in`]),
+    ...(usage.output === undefined ? [] : [`${formatCount(usage.output)} out`]),
+    ...(usage.cost === undefined || usage.cost === 0 ? [] : [formatMoney(usage.cost)]),
+  ]
+  return parts.length === 0 ? '' : ` <span>${parts.join(', ')}</span>`
+}
+
+function hasCode({ content }: Message): boolean {
+  return content.some(
+    block =>
+      isKnown(block) && (block.type === 'text' || block.type === 'thinking') && /```|~~~/.test(block.text),
+  )
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
 
 /** UTC: the readers may be in any time zone. */
 function timeOf(date: Date): string {
   return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
-
-/** The style sheet of an exported page: the colours of the viewer, light and dark. Fetches no font, image or
- *  script. */
-const pageStyle = `
-:root { color-scheme: light dark; --bg: #fbfaf7; --surface: #f4f2ed; --line: #e2ded5; --text: #1b1e22; --text-2: #49515a;
-  --text-3: #5e666f; --accent: #0a6f63; --danger: #b3261e; --code: #f6f4ef; }
-@media (prefers-color-scheme: dark) { :root { --bg: #0f1216; --surface: #151a20; --line: #2a323c; --text: #e8ebef;
-  --text-2: #aeb7c2; --text-3: #8b96a3; --accent: #4fc4b2; --danger: #f28b82; --code: #12161b; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--bg); color: var(--text); font: 15px/1.6 Inter, system-ui, sans-serif; }
-body > header, main, footer { max-width: 780px; margin: 0 auto; padding: 24px 16px; }
-body > header { padding-bottom: 0; } main { padding-top: 4px; }
-h1 { font-size: 22px; line-height: 1.3; margin: 0 0 4px; }
-h2 { font-size: 17px; margin: 0 0 4px; }
-h3, h4, h5, h6 { font-size: 15px; margin: 16px 0 4px; }
-a { color: var(--accent); }
-.facts, .ways, footer { color: var(--text-3); font-size: 13px; }
-.line { border-top: 1px solid var(--line); margin-top: 40px; padding-top: 24px; }
-article { border-left: 2px solid var(--line); padding: 4px 0 4px 16px; margin: 20px 0; overflow-wrap: anywhere; }
-article:target { border-left-color: var(--accent); background: var(--surface); }
-article.user { border-left-color: var(--accent); }
-article.user > .body { font-size: 16px; font-weight: 480; }
-article > header { display: flex; flex-wrap: wrap; gap: 0 12px; align-items: baseline; font-size: 13px; color: var(--text-3); }
-article > header > :not(span) { white-space: nowrap; }
-article > header b { color: var(--text); }
-article > header a { margin-left: auto; text-decoration: none; font-family: monospace; }
-.body, summary { unicode-bidi: plaintext; }
-p { margin: 8px 0; }
-pre, code { font: 13px/1.5 "JetBrains Mono", ui-monospace, monospace; background: var(--code); border-radius: 6px; }
-code { padding: 1px 4px; overflow-wrap: anywhere; }
-pre { padding: 12px; overflow-x: auto; }
-pre code { padding: 0; background: none; overflow-wrap: normal; }
-pre.raw { white-space: pre-wrap; max-height: 480px; overflow-y: auto; margin: 8px 0; }
-pre.raw code { overflow-wrap: anywhere; }
-details { margin: 8px 0; border: 1px solid var(--line); border-radius: 6px; }
-details.tool > summary, details.failed > summary { font-family: "JetBrains Mono", ui-monospace, monospace; font-size: 12px; }
-details:target { border-color: var(--accent); }
-details > summary { cursor: pointer; padding: 4px 12px; font-size: 13px; color: var(--text-2); }
-details > :not(summary) { margin: 8px 12px; }
-details.failed > summary { color: var(--danger); }
-details.summary-card { border-style: dashed; }
-blockquote { margin: 8px 0; padding-left: 12px; border-left: 3px solid var(--line); color: var(--text-2); }
-img { max-width: 100%; max-height: 420px; }
-.wide { overflow-x: auto; margin: 12px 0; } table { border-collapse: collapse; overflow-wrap: normal; }
-th, td { border: 1px solid var(--line); padding: 4px 8px; text-align: left; vertical-align: top; min-width: 72px; }
-.right { text-align: right; font-variant-numeric: tabular-nums; } .middle { text-align: center; }
-@media print { article, pre { break-inside: avoid; } }
-`

@@ -8,6 +8,7 @@ import { collectPages, itemsOf } from '../../core/pages.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Stretch } from '../../core/runs.ts'
 import type { Summary } from '../../core/summary.ts'
+import type { Usage } from '../../core/turn.ts'
 
 /** A chain of messages from a fork or a root to a leaf. Each message of a conversation is in exactly one. */
 export interface ExportedLine {
@@ -43,6 +44,8 @@ export interface ExportedConversation {
   readonly unreadable: number
   /** `You`, a model or a tool. */
   speaker(message: Message): string
+  /** What the turn used, at its last message; null elsewhere. */
+  usageAt(message: Message): Usage | null
 }
 
 /** The messages of a part. */
@@ -59,8 +62,11 @@ export async function readExportedConversation(
   const heads = new Map<MessageId, number>()
   for (const { id: end, seq } of await store.getMessages(ends, { blobs: 'preview' })) heads.set(end, seq)
   const models = new Map<number, string | null>()
-  for await (const turn of itemsOf(page => store.listTurns(id, page)))
+  const usages = new Map<number, Usage>()
+  for await (const turn of itemsOf(page => store.listTurns(id, page))) {
     if (turn.model !== conversation.model) models.set(turn.first, turn.model)
+    if (Object.keys(turn.usage).length > 0) usages.set(turn.last, turn.usage)
+  }
   const stretches = await collectPages(page => store.listStretches(id, page))
   const positions = branches.map(({ name, head }) => ({ name, seq: head === null ? -1 : heads.get(head)! }))
   const end = message ?? branch.head
@@ -87,6 +93,7 @@ export async function readExportedConversation(
     },
     speaker: said =>
       speakerOf(said, (said.turn === null ? null : models.get(said.turn)) ?? conversation.model),
+    usageAt: ({ seq }) => usages.get(seq) ?? null,
   }
 
   async function idAt(last: MessageId, fromDepth: number): Promise<MessageId> {

@@ -9,6 +9,7 @@ import {
 import { mainArgument, outputText } from '../../core/gist.ts'
 import { fileText } from '../../core/search/file-text.ts'
 import { outcomeText } from '../../core/tool-outcome.ts'
+import type { Highlighter } from '../../render/highlight.ts'
 import { escapeHtml } from './escape-html.ts'
 import { markdownToHtml } from './markdown-html.ts'
 
@@ -19,14 +20,20 @@ export interface CallResult {
   readonly anchor: string | null
 }
 
+export interface BlockOptions {
+  resultOf(callId: string): CallResult | null
+  /** Colours code; null leaves it plain. */
+  readonly highlight: Highlighter | null
+}
+
 /** A block as HTML. A call is folded together with its result. */
-export function blockHtml(block: Block, resultOf: (callId: string) => CallResult | null): string {
+export function blockHtml(block: Block, { resultOf, highlight }: BlockOptions): string {
   if (!isKnown(block)) return details(`${block.type}, kept as it came`, pre(JSON.stringify(block, null, 2)))
   switch (block.type) {
     case 'text':
-      return markdownToHtml(block.text)
+      return markdownToHtml(block.text, highlight)
     case 'thinking':
-      return details('Thought', markdownToHtml(block.text))
+      return details('Thought', markdownToHtml(block.text, highlight))
     case 'tool_call':
       return callHtml(block, resultOf(block.callId))
     case 'tool_result':

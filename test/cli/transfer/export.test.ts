@@ -80,7 +80,7 @@ test('Markdown contains the path that would be continued, and all branches with 
   expect(upTo.stdout).not.toContain('It reloads')
 })
 
-test('a page contains every branch, runs no script, fetches nothing, and escapes all text', async () => {
+test('a page contains every branch, runs only its own script, fetches nothing, and escapes all text', async () => {
   using here = home()
   const { conversation, ids } = await storm(here)
   const made = await here.skein(['export', conversation.id, '--html', '-o', 'storm.html'])
@@ -90,21 +90,30 @@ test('a page contains every branch, runs no script, fetches nothing, and escapes
   )
   const html = readFileSync(join(here.cwd, 'storm.html'), 'utf8')
   const tags = new Set(Array.from(html.matchAll(/<([a-z][a-z0-9]*)/g), ([, name]) => name))
-  for (const name of ['script', 'svg', 'iframe', 'object', 'link', 'base', 'form'])
-    expect(tags).not.toContain(name)
+  for (const name of ['svg', 'iframe', 'object', 'link', 'base', 'form']) expect(tags).not.toContain(name)
   expect(html).not.toMatch(/<[^>]*\son\w+=/)
   expect(html).not.toMatch(/<[^>]*(href|src)="?(?!#|https?:|data:image\/png)[^">]/)
   expect(html.match(/<img /g)).toHaveLength(1)
   expect(html).not.toMatch(/src="https?:/)
   const style = /<style>([\s\S]*?)<\/style>/.exec(html)![1]!
   const hash = createHash('sha256').update(style).digest('base64')
-  expect(html).toContain(`default-src 'none'; style-src 'sha256-${hash}'; img-src data:`)
+  const [script, ...others] = Array.from(
+    html.matchAll(/<script[^>]*>([\s\S]*?)<\/script>/g),
+    ([, text]) => text!,
+  )
+  expect(others).toEqual([])
+  const scriptHash = createHash('sha256').update(script!).digest('base64')
+  expect(html).toContain(
+    `default-src 'none'; style-src 'sha256-${hash}'; script-src 'sha256-${scriptHash}'; img-src data:`,
+  )
   expect(html).not.toContain(' style="')
   expect(html).not.toMatch(driving)
   expect(html).toContain('Poll instead.')
   expect(html).toContain('From here also: <a href="#m-')
   expect(html).toContain(`id="m-${ids[2]}"`)
-  expect(html).toContain('const a = 1 &lt; 2')
+  expect(html).toContain('<span class="k-keyword">const</span> a = <span class="k-number">1</span> &lt; ')
+  expect(html).toContain('<nav class="ways">Branches: <a href="#m-')
+  expect(html).toContain('>poll: Poll instead.</a></nav>')
 })
 
 test('a page shows a call and its result together in one line, and all its links resolve', async () => {
@@ -150,6 +159,17 @@ test('a page shows a call and its result together in one line, and all its links
   const links = Array.from(html.matchAll(/ href="#([^"]+)"/g), ([, id]) => id)
   expect(anchors.size).toBe(6)
   expect(links.filter(link => !anchors.has(link))).toEqual([])
+})
+
+test('a page has the usage of each turn, and a map of the prompts', async () => {
+  using here = home()
+  await here.skein(['the first prompt'])
+  await here.skein(['the second prompt'])
+  const { stdout: html } = await here.skein(['export', '--html'])
+  const map = /<nav class="map"[\s\S]*<\/nav>/.exec(html)![0]
+  expect(map.match(/<li><a href="#m-[a-z2-7]{32}">/g)).toHaveLength(2)
+  expect(map.indexOf('the first prompt')).toBeLessThan(map.lastIndexOf('the second prompt'))
+  expect(html.match(/<span>\d+ in, \d+ out<\/span>/g)).toHaveLength(2)
 })
 
 test('an existing file is kept unless forced, and no title leads out of a folder', async () => {

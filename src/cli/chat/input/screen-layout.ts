@@ -8,7 +8,8 @@ export interface ScreenLayout {
   readonly cursor: { readonly row: number; readonly column: number }
 }
 
-/** Wraps the input into rows. No row touches the last column, where terminals behave differently. */
+/** Wraps the input into rows, in bold: it is what the person says. No row touches the last column, where
+ *  terminals behave differently. */
 export function layOutLine(line: InputLine, width: number, style: Style): ScreenLayout {
   const prompt = `${style.symbols.prompt} `
   const room = Math.max(4, width - 1)
@@ -32,7 +33,7 @@ export function layOutLine(line: InputLine, width: number, style: Style): Screen
       next()
       if (i === line.at) cursor = { row: rows.length - 1, column }
     }
-    rows[rows.length - 1] += isPaste ? style.faint(shown) : shown
+    rows[rows.length - 1] += isPaste ? style.faint(shown) : style.title(shown)
     column += cells
   }
   if (line.at === line.cells.length) cursor = { row: rows.length - 1, column }
