@@ -3,12 +3,15 @@ import { join } from 'node:path'
 import { bundleCommand } from './build/bundle.ts'
 import { bundleLibrary } from './build/library.ts'
 import { writeLicenses } from './build/licenses.ts'
+import { forgetBuild, rememberBuild, stampOf } from './build/source-stamp.ts'
 import { root, run } from './check/command.ts'
 
 /** Builds `dist/`: the types, the entry points of the library with the files that they share, and the
  *  command as a bundle that starts fast. */
 
 const command = join(root, 'dist/cli')
+const stamp = stampOf(root)
+forgetBuild(root)
 // Everything, because a module that was moved or deleted would stay and be packed.
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 await run('tsc', ['-p', 'tsconfig.build.json'])
@@ -16,3 +19,4 @@ await bundleLibrary(join(root, 'dist'))
 await bundleCommand(command)
 writeLicenses(root, join(root, 'dist/licenses.txt'))
 await run(process.execPath, [join(root, 'scripts/build/compile.ts'), join(command, 'main.cjs')])
+rememberBuild(root, stamp)
