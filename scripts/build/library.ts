@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { isOurs, refuseTrouble } from './bundle.ts'
@@ -51,4 +51,21 @@ export async function bundleLibrary(folder: string): Promise<void> {
     codeSplitting: { groups },
   })
   await library.close()
+  inlineHelpers(join(folder, 'shared'))
+}
+
+/** Copies the helpers of the bundler into the SQLite driver. The colours of code use them too, so they are a
+ *  file of their own, and every file costs time at the start. */
+function inlineHelpers(shared: string): void {
+  const path = join(shared, 'sqlite.js')
+  const code = readFileSync(path, 'utf8')
+  const statement = /^import \{[^}]*\} from "\.\/rolldown-runtime\.js";$/m.exec(code)?.[0]
+  if (statement === undefined) return
+  const helpers = readFileSync(join(shared, 'rolldown-runtime.js'), 'utf8')
+    .replace(/^\/\/.*\n/gm, '')
+    .replace(/^export .*\n/gm, '')
+  writeFileSync(
+    path,
+    code.replace(statement, () => helpers.trimEnd()),
+  )
 }
