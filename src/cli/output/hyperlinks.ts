@@ -12,7 +12,7 @@ export function hasHyperlinks(env: Env): boolean {
   if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0'
   if (env.TMUX || env.STY) return false
   if (env.TERM_PROGRAM && programs.has(env.TERM_PROGRAM)) return true
-  if (env.WT_SESSION || env.KONSOLE_VERSION || env.DOMTERM) return true
+  if (env.KONSOLE_VERSION || env.DOMTERM) return true
   if (Number(env.VTE_VERSION ?? 0) >= 5_000) return true
   return terms.test(env.TERM ?? '')
 }
