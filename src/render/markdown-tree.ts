@@ -2,8 +2,8 @@ import { Lexer, type Token, Tokenizer, type Tokens } from 'marked'
 import type { CodeFence, MarkdownBlock, MarkdownItem, MarkdownSpan, PlacedBlock, TableSide } from './tree.ts'
 
 /** Parses Markdown. HTML and link references are text: what a model writes cannot become markup, and a block
- *  never depends on a later one. The text is untrusted: nesting is limited, and a text full of signs is parsed
- *  in pieces. */
+ *  never depends on a later one. The text is untrusted: nesting is limited, and a text full of signs is
+ *  parsed in pieces. */
 export function markdownTree(text: string): readonly PlacedBlock[] {
   return blocksOf(lexBlocks(text), 0)
 }

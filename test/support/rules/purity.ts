@@ -13,8 +13,8 @@ const impure = new Set([
   ...['setTimeout', 'setInterval', 'setImmediate', 'performance', 'crypto'],
 ])
 
-/** `core`, `api`, `context`, `formats` and `render` do no I/O and read neither the clock nor random numbers; `core` and
- *  the mappings of `api` import no packages. */
+/** `core`, `api`, `context`, `formats` and `render` do no I/O and read neither the clock nor random numbers;
+ *  `core` and the mappings of `api` import no packages. */
 export const purity: Rule = files =>
   files
     .filter(file => pure.some(folder => file.path.startsWith(`src/${folder}/`)))
