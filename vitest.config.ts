@@ -1,13 +1,14 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-/** Tests that need a process of their own: the batteries measure memory and time, and the others change what
- *  belongs to the whole process. */
+/** Tests with a process of their own, which run first: the batteries measure memory and time, the contracts
+ *  take longest, and the others change what belongs to the whole process. */
 const alone = [
   'test/battery/**/*.test.ts',
   'test/support/**/*.test.ts',
   'test/system/**/*.test.ts',
   'test/recorder/drafts.test.ts',
+  'test/stores/*/contract.test.ts',
   'test/stores/check/target.test.ts',
   'test/stores/sqlite/files.test.ts',
 ]
