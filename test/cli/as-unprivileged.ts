@@ -21,7 +21,8 @@ registerHooks({
 })
 
 /** The other commands and what only they import, which takes half of the time to load. */
-const others = /^(acp|adapters|channels|client|dispatch|mcp|server|testing|cli\/(acp|agent|chat|discord|dispatch|mcp|serve|set-up))\//
+const others =
+  /^(acp|adapters|channels|client|dispatch|mcp|server|testing|cli\/(acp|agent|chat|discord|dispatch|mcp|serve|set-up))\//
 for (const file of files) {
   if (!file.endsWith('.ts') || file === join('cli', 'bin.ts') || others.test(file)) continue
   await import(join(source, file))
