@@ -22,44 +22,50 @@ const build: Step = {
   },
 }
 
-/** The whole gate, in order. The build precedes the types: examples import `skein`, which is `dist/`. */
-const gate: readonly Step[] = [
-  command('lint', 'biome', 'check', '--error-on-warnings', '.'),
-  build,
-  command('types', 'tsc', '-p', 'tsconfig.json'),
-  tests,
-  command('docs', process.execPath, 'scripts/docs.ts', '--check'),
-  examples,
-  docExamples,
-  packageCheck,
+/** The whole gate, in order; the steps of a group share nothing and run at the same time. The build precedes
+ *  the types: examples import `skein`, which is `dist/`. The tests have the machine for themselves. */
+const gate: readonly (readonly Step[])[] = [
+  [command('lint', 'biome', 'check', '--error-on-warnings', '.'), build],
+  [command('types', 'tsc', '-p', 'tsconfig.json')],
+  [tests],
+  [packageCheck, docExamples, examples, command('docs', process.execPath, 'scripts/docs.ts', '--check')],
 ]
+const names = gate.flat().map(({ name }) => name)
 
-/** Runs the steps up to the first failure and returns the counts. */
-async function check(steps: readonly Step[], place: string): Promise<Count> {
+/** Runs the groups up to the first with a failure and returns the counts. */
+async function check(groups: readonly (readonly Step[])[], place: string): Promise<Count> {
   let total = passed(0)
-  for (const [index, step] of steps.entries()) {
-    const start = performance.now()
-    const took = () => `${((performance.now() - start) / 1000).toFixed(1)} s`
-    const folder = join(place, step.name)
-    mkdirSync(folder)
-    try {
-      total = sum(total, await step.run(folder))
-      console.log(`check: ${step.name} ok, ${took()}`)
-    } catch (error) {
-      console.log(error instanceof Error ? error.message : error)
-      console.log(`check: ${step.name} FAILED, ${took()}`)
-      const rest = steps.slice(index + 1).map(({ name }) => name)
-      if (rest.length > 0) console.log(`check: not run: ${rest.join(', ')}`)
-      return sum(total, error instanceof StepError ? error.count : { passed: 0, failed: 1, skipped: 0 })
-    }
+  for (const [index, group] of groups.entries()) {
+    const counts = await Promise.all(group.map(step => runStep(step, place)))
+    total = counts.reduce(sum, total)
+    if (total.failed === 0) continue
+    const rest = groups.slice(index + 1).flat()
+    if (rest.length > 0) console.log(`check: not run: ${rest.map(({ name }) => name).join(', ')}`)
+    break
   }
   return total
 }
 
+async function runStep(step: Step, place: string): Promise<Count> {
+  const start = performance.now()
+  const took = () => `${((performance.now() - start) / 1000).toFixed(1)} s`
+  const folder = join(place, step.name)
+  mkdirSync(folder)
+  try {
+    const count = await step.run(folder)
+    console.log(`check: ${step.name} ok, ${took()}`)
+    return count
+  } catch (error) {
+    console.log(error instanceof Error ? error.message : error)
+    console.log(`check: ${step.name} FAILED, ${took()}`)
+    return error instanceof StepError ? error.count : { passed: 0, failed: 1, skipped: 0 }
+  }
+}
+
 const wanted = process.argv.slice(2)
-const unknown = wanted.filter(name => !gate.some(step => step.name === name))
+const unknown = wanted.filter(name => !names.includes(name))
 if (unknown.length > 0) {
-  console.error(`check: no step ${unknown.join(', ')}; there are ${gate.map(({ name }) => name).join(', ')}`)
+  console.error(`check: no step ${unknown.join(', ')}; there are ${names.join(', ')}`)
   process.exit(2)
 }
 
@@ -73,7 +79,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 const total = await check(
-  gate.filter(({ name }) => wanted.length === 0 || wanted.includes(name)),
+  gate.map(group => group.filter(({ name }) => wanted.length === 0 || wanted.includes(name))),
   place,
 )
 for (const note of total.notes ?? []) console.log(note)

@@ -15,29 +15,32 @@ export const packageCheck: Step = {
   name: 'package',
   async run(place) {
     const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
-    await run('publint', ['--strict'])
     await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', place])
     const tarball = join(place, readdirSync(place).find(name => name.endsWith('.tgz')) ?? '')
-    await run('attw', [tarball, '--profile', 'esm-only'])
-
-    writeFileSync(join(place, 'package.json'), '{ "private": true, "type": "module" }\n')
-    const flags = ['--no-audit', '--no-fund', '--prefer-offline']
-    await run('npm', ['install', ...flags, tarball, `pg@${manifest.devDependencies.pg}`], { cwd: place })
-    const maps = readdirSync(join(place, 'node_modules/skein'), { recursive: true, encoding: 'utf8' })
-    if (maps.some(name => name.endsWith('.map')))
-      throw new Error('the package has source maps without sources')
-    await runCommand(place)
-    const entries = Object.keys(manifest.exports)
-    await importAll(place, entries)
-    // pg is an optional peer: SQLite users need not install it.
-    renameSync(join(place, 'node_modules/pg'), join(place, 'node_modules/.pg'))
-    await importAll(
-      place,
-      entries.filter(entry => entry !== './postgres'),
-    )
-    const tried = await checkInProject(place)
-    return passed(4 + entries.length + tried)
+    // Both only read, while npm waits for the registry and the disk.
+    const linted = run('publint', ['--strict']).then(() => run('attw', [tarball, '--profile', 'esm-only']))
+    const [tried] = await Promise.all([tryInstalled(place, tarball, manifest), linted])
+    return passed(2 + tried)
   },
+}
+
+/** Installs the packed file in the empty folder `place`. Returns how many things were tried. */
+async function tryInstalled(place: string, tarball: string, manifest: Manifest): Promise<number> {
+  writeFileSync(join(place, 'package.json'), '{ "private": true, "type": "module" }\n')
+  const flags = ['--no-audit', '--no-fund', '--prefer-offline']
+  await run('npm', ['install', ...flags, tarball, `pg@${manifest.devDependencies.pg}`], { cwd: place })
+  const maps = readdirSync(join(place, 'node_modules/skein'), { recursive: true, encoding: 'utf8' })
+  if (maps.some(name => name.endsWith('.map'))) throw new Error('the package has source maps without sources')
+  await runCommand(place)
+  const entries = Object.keys(manifest.exports)
+  await importAll(place, entries)
+  // pg is an optional peer: SQLite users need not install it.
+  renameSync(join(place, 'node_modules/pg'), join(place, 'node_modules/.pg'))
+  await importAll(
+    place,
+    entries.filter(entry => entry !== './postgres'),
+  )
+  return 2 + entries.length + (await checkInProject(place))
 }
 
 /** The command finds its files and its addon where a package manager has installed them. */

@@ -21,7 +21,8 @@ export async function checkInProject(project: string): Promise<number> {
   const named = Object.entries(wanted).map(([name, version]) => `${name}@${version}`)
   const flags = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts']
   await run('npm', ['install', ...flags, ...named, 'zod@4'], { cwd: project })
-  return (await checkTools(project)) + (await checkBundles(project))
+  const tried = await Promise.all([checkTools(project), checkBundles(project)])
+  return tried[0] + tried[1]
 }
 
 async function checkTools(project: string): Promise<number> {
@@ -42,12 +43,14 @@ async function checkBundles(project: string): Promise<number> {
   // The addon of SQLite is loaded by a path, which a bundle does not move.
   const banner = 'import { createRequire as r } from "node:module"; const require = r(import.meta.url);'
   const esbuild = ['--bundle', '--platform=node', '--format=esm', `--banner:js=${banner}`]
-  await run(bin('esbuild'), ['bundled.mjs', ...esbuild, `--outfile=${out('esbuild.mjs')}`], { cwd: project })
-  await run(bin('rolldown'), ['bundled.mjs', '-p', 'node', '-d', out('rolldown')], { cwd: project })
   const vite = { build: { ssr: 'bundled.mjs', outDir: 'out/vite' }, ssr: { noExternal: true } }
   writeFileSync(join(project, 'vite.config.mjs'), `export default ${JSON.stringify(vite)}\n`)
-  await run(bin('vite'), ['build'], { cwd: project })
-  await run(process.execPath, ['webpack.mjs'], { cwd: project })
+  await Promise.all([
+    run(bin('esbuild'), ['bundled.mjs', ...esbuild, `--outfile=${out('esbuild.mjs')}`], { cwd: project }),
+    run(bin('rolldown'), ['bundled.mjs', '-p', 'node', '-d', out('rolldown')], { cwd: project }),
+    run(bin('vite'), ['build'], { cwd: project }),
+    run(process.execPath, ['webpack.mjs'], { cwd: project }),
+  ])
   const files = ['esbuild.mjs', 'rolldown/bundled.js', 'vite/bundled.js', 'webpack.mjs']
   for (const file of files) {
     const printed = await run(process.execPath, [out(file)], { cwd: project })

@@ -71,6 +71,8 @@ export interface ConversationFilter {
   readonly updatedFrom?: Date
   /** Only conversations whose last activity was before this time. */
   readonly updatedBefore?: Date
+  /** Only conversations that have expired at this time. */
+  readonly expiredBy?: Date
   /** Lists the trash. Default: everything that is not in the trash. */
   readonly trashed?: boolean
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { builtCommand } from '../cli/built-command.ts'
 import { strangeEnvironment } from '../support/place.ts'
 import { note } from './note.ts'
 import { size } from './size.ts'
@@ -86,11 +87,10 @@ async function onlyId(name: string): Promise<string> {
 /** Runs the command, and returns its peak memory and its duration. */
 async function skein(...args: string[]): Promise<{ peak: number; ms: number }> {
   const peakFile = join(folder, 'peak')
-  const bin = join(import.meta.dirname, '../../src/cli/bin.ts')
   const peak = join(import.meta.dirname, 'peak.ts')
   const env = { ...strangeEnvironment(folder, process.env), PEAK_FILE: peakFile }
   const began = performance.now()
-  const child = spawn(process.execPath, [...heap, '--import', peak, bin, ...args], {
+  const child = spawn(process.execPath, [...heap, '--import', peak, builtCommand(), ...args], {
     cwd: folder,
     env,
     stdio: 'pipe',

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { builtCommand } from '../cli/built-command.ts'
 import { strangeEnvironment } from '../support/place.ts'
 import type { SoakSubject } from './soak.ts'
 import { turnLength, words } from './writer.ts'
@@ -17,8 +18,7 @@ export async function startServer(
   variables: NodeJS.ProcessEnv,
 ): Promise<Omit<SoakSubject, 'logBytes' | 'report'>> {
   const env = { ...strangeEnvironment(folder, process.env), ...variables }
-  const bin = join(import.meta.dirname, '../../src/cli/bin.ts')
-  const args = [...options, bin, 'serve', '--port', '0', '--json', '--db', join(folder, 'soak.db')]
+  const args = [...options, builtCommand(), 'serve', '--port', '0', '--json', '--db', join(folder, 'soak.db')]
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
   let said = ''

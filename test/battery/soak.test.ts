@@ -20,7 +20,7 @@ const plan: SoakPlan = {
   perSecond: 20,
   // After 6,000 operations at the latest, the memory of each of them was flat.
   warmUp: size({ gate: 10, full: 10_000 }),
-  everyMs: size({ gate: 50, full: 5_000 }),
+  everyMs: size({ gate: 100, full: 5_000 }),
 }
 const timeout = plan.ms + 1_800_000
 

@@ -247,8 +247,8 @@ async function keptBy(
   if (clockJumped) return []
   const gone = new Set<string>(trashed)
   const kept: Kept[] = []
-  for await (const { id, expiresAt, task } of eachConversation(store)) {
-    if (expiresAt === null || expiresAt.getTime() > now || gone.has(id)) continue
+  for await (const { id, task } of eachConversation(store, { expiredBy: new Date(now) })) {
+    if (gone.has(id)) continue
     kept.push({ id, reason: task === null ? 'no task' : 'someone is answering' })
   }
   return kept

@@ -248,7 +248,7 @@ const filterFields = fields<Omit<ConversationFilter, 'trashed'>>({
   ...each(maybe, { channel: checkName, project: checkName, task: checkName, directory: checkDirectories }),
   ...each(optional, { kind: checkKind, tag: checkName, title: f.checkTitle }),
   ...each(optional, { keyPrefix: f.textUpTo(512), labelPrefix: f.textUpTo(512) }),
-  ...each(optional, { updatedFrom: checkTime, updatedBefore: checkTime }),
+  ...each(optional, { updatedFrom: checkTime, updatedBefore: checkTime, expiredBy: checkTime }),
   metadata: checkMetadataFilter,
   parent: optional(conversationId),
 })

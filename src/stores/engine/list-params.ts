@@ -18,6 +18,7 @@ export const listFilters = [
   'parent',
   'updated_from',
   'updated_before',
+  'expired_by',
   'after',
   'trashed',
   'living',
@@ -47,6 +48,7 @@ export interface ListParams {
   readonly parent?: string
   readonly updated_from?: number
   readonly updated_before?: number
+  readonly expired_by?: number
   readonly after_time?: number
   readonly after_id?: string
   /** A directory. Those below it are from `below_from` up to `below_to`, exclusive. */

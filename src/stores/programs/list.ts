@@ -136,6 +136,10 @@ function filterParams(options: ListConversations, limit: number): ListParams {
     filters.push('updated_before')
     params.updated_before = options.updatedBefore.getTime()
   }
+  if (options.expiredBy !== undefined) {
+    filters.push('expired_by')
+    params.expired_by = options.expiredBy.getTime()
+  }
   if (options.after !== undefined) {
     filters.push('after')
     const [time, id] = readCursor(options.after, ['number', 'string'])

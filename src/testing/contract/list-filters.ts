@@ -158,6 +158,16 @@ export const listFilterCases: readonly ContractCase[] = [
       await rejects(store.countConversations({ updatedBefore: bad }), 'invalid')
     }
   }),
+  it('filters by expiry, including conversations that expire at this moment', async ({ store, clock }) => {
+    await store.create({ title: 'never' })
+    for (const n of [1, 2, 3])
+      await store.create({ title: `${n}`, expiresAt: new Date(clock.now + n * 1_000) })
+    const time = (n: number) => new Date(clock.now + n * 1_000)
+    assert.deepEqual(await titles(store, { expiredBy: time(0) }), [])
+    assert.deepEqual(await titles(store, { expiredBy: time(2) }), ['1', '2'])
+    assert.deepEqual(await titles(store, { expiredBy: time(9), title: '3' }), ['3'])
+    await rejects(store.listConversations({ expiredBy: new Date(Number.NaN) }), 'invalid')
+  }),
   it('lists the trash separately, with the same filters', async ({ store }) => {
     const ids: Record<string, ConversationId> = {}
     for (const title of ['living', 'gone cli', 'gone discord']) {

@@ -60,6 +60,7 @@ const filterSql: Record<ListFilter, string> = {
   parent: `c.parent_id = @parent::uuid`,
   updated_from: `c.updated_at >= @updated_from::bigint`,
   updated_before: `c.updated_at < @updated_before::bigint`,
+  expired_by: `c.expires_at <= @expired_by::bigint`,
   after: `(c.updated_at, c.id) < (@after_time::bigint, @after_id::uuid)`,
   trashed: `c.trashed_at IS NOT NULL AND c.purging = 0`,
   living: `c.trashed_at IS NULL`,

@@ -40,6 +40,7 @@ const filterSql: Record<ListFilter, string> = {
   parent: `c.parent_id = @parent`,
   updated_from: `c.updated_at >= @updated_from`,
   updated_before: `c.updated_at < @updated_before`,
+  expired_by: `c.expires_at <= @expired_by`,
   after: `(c.updated_at, c.id) < (@after_time, @after_id)`,
   trashed: `c.trashed_at IS NOT NULL AND c.purging = 0`,
   living: `c.trashed_at IS NULL`,
