@@ -42,7 +42,8 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   const commit = runner(db, 'COMMIT')
   const savepoint = runner(db, 'SAVEPOINT skein')
   const release = runner(db, 'RELEASE skein')
-  const group = owned
+  const log = owned ? checkpoints(db) : null
+  const group = log
     ? groupCommit(db, {
         file,
         clock: options.clock ?? Date.now,
@@ -50,7 +51,8 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
         begin: beginImmediate,
         runNested,
         commit: commitGroup,
-        wrote: checkpoints(db).wrote,
+        wrote: log.wrote,
+        copyToWaitFor: log.copyToWaitFor,
       })
     : null
   /** Stops the work of child processes when the store is closed. */
@@ -175,11 +177,11 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   }
 
   /** Changes a setting of the handle for one write, and returns the setting to restore afterwards. `relaxed`
-   *  commits without waiting for the disk, `removing` overwrites deleted rows with zeros. */
-  function settingFor(mode: 'relaxed' | 'removing'): string | undefined {
+   *  and `bulk` commit without waiting for the disk, `removing` overwrites deleted rows with zeros. */
+  function settingFor(mode: Exclude<WriteMode, 'durable'>): string | undefined {
     // Our own handle overwrites deleted rows in every write.
     if (mode === 'removing' && owned) return undefined
-    const [name, value] = mode === 'relaxed' ? ['synchronous', 'NORMAL'] : ['secure_delete', 'ON']
+    const [name, value] = mode === 'removing' ? ['secure_delete', 'ON'] : ['synchronous', 'NORMAL']
     const before = db.pragma(name, { simple: true })
     db.pragma(`${name} = ${value}`)
     return `${name} = ${before}`
@@ -219,6 +221,9 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     // Without a write that waits, the handle is closed when this returns.
     const waiting = group.end()
     if (waiting) await waiting
+    // The thread's handle would be the last one, and the log would stay.
+    const copying = log?.copying()
+    if (copying) await copying
     if (db.open) db.close()
   }
 }
