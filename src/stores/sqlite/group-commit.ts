@@ -231,7 +231,7 @@ function groupOf(waiting: readonly WaitingWrite[]): readonly WaitingWrite[] {
 
 /** The search index, and deletions. */
 function isBulk(mode: WriteMode): boolean {
-  return mode === 'bulk' || mode === 'removing'
+  return mode === 'bulk' || mode === 'removing' || mode === 'removingSome'
 }
 
 function mayShare({ mode, isAlone }: WaitingWrite): boolean {
