@@ -35,7 +35,20 @@ async function tracedCalls(manner: Manner): Promise<readonly string[]> {
   onTestFinished(() => void child.kill('SIGKILL'))
   child.stdin.end('go\n')
   expect(await once(child, 'close')).toEqual([0, null])
-  return readFileSync(trace, 'utf8').split('\n')
+  return wholeCalls(readFileSync(trace, 'utf8').split('\n'))
+}
+
+/** strace writes a call in two lines if another thread calls meanwhile. Joins them where the call ended. */
+function wholeCalls(lines: readonly string[]): readonly string[] {
+  const begun = new Map<string, string>()
+  return lines.flatMap(line => {
+    const [thread] = line.split(' ', 1) as [string]
+    const beginning = /^(.*) <unfinished \.\.\.>$/.exec(line)?.[1]
+    if (beginning !== undefined) begun.set(thread, beginning)
+    if (beginning !== undefined) return []
+    const rest = /^\d+ +<\.\.\. \w+ resumed>(.*)$/.exec(line)?.[1]
+    return [rest === undefined ? line : `${begun.get(thread)}${rest}`]
+  })
 }
 
 /** The number of acknowledgements before which the log had been written and then synced since the previous

@@ -54,7 +54,7 @@ export interface EngineFault {
 }
 
 /** How a transaction is written. Default: `durable`. */
-export type WriteMode = 'durable' | 'relaxed' | 'removing'
+export type WriteMode = 'durable' | 'relaxed' | 'bulk' | 'removing' | 'removingSome'
 
 /** `tidy` is a part of the work that the index needs after writes; `clear` empties it. */
 export type IndexWork = 'tidy' | 'clear'
@@ -71,8 +71,9 @@ export interface Engine {
   /** Runs all statements on one snapshot. If one request is expected, an engine may send it as a transaction
    *  of its own, and a program that needs more begins again. */
   read<T>(program: () => Program<T>, expected?: 'one' | 'many'): Promise<T>
-  /** Runs all statements in one transaction. `relaxed` does not wait for the disk. `removing` also overwrites
-   *  the bytes of deleted rows, if the engine can. */
+  /** Runs all statements in one transaction. `relaxed` does not wait for the disk, nor does `bulk`, for
+   *  transactions that write much, one after another. `removing` also overwrites the bytes of deleted rows, if
+   *  the engine can; so does `removingSome`, which need not wait for the disk: the next `removing` does. */
   write<T>(program: () => Program<T>, mode?: WriteMode): Promise<T>
   /** Removes what earlier transactions deleted from the bytes of the engine's own files, as far as it can be
    *  done quickly, and returns where it may remain. Does not throw: the deletion itself is committed. */

@@ -43,12 +43,12 @@ const manyRows = ['deleteSomeTurns', 'deleteSomeTombstones', 'deleteSomeEvents']
 
 /** What a piece of a purge has done. `next` is the first message that is not removed yet. */
 interface PurgedPiece {
-  readonly state: 'missing' | 'more' | 'gone'
+  readonly state: 'missing' | 'more' | 'empty'
   readonly messages: number
   readonly next: number
 }
 
-/** Removes a part of a trashed conversation, or its rest. A purge takes several transactions; the
+/** Removes a part of what a trashed conversation contains. A purge takes several transactions; the
  *  conversation is invisible to readers from the start, because it is in the trash. A piece begins where the
  *  one before it ended: PostgreSQL would visit the rows that were removed there again. */
 export function* purgeSome(id: ConversationId, from: number): Program<PurgedPiece> {
@@ -76,8 +76,13 @@ export function* purgeSome(id: ConversationId, from: number): Program<PurgedPiec
     const deleted = yield* countChanges(statement, { conv, limit: rowsPerPurge })
     if (deleted === rowsPerPurge) return { state: 'more', messages: 0, next: from }
   }
-  yield* run('deleteConversation', { conv })
-  return { state: 'gone', messages: 0, next: from }
+  return { state: 'empty', messages: 0, next: from }
+}
+
+/** Removes a conversation whose contents have been removed. */
+export function* purgeEmpty(id: ConversationId): Program<void> {
+  const row = yield* first('lockConversation', { id })
+  if (row) yield* run('deleteConversation', { conv: row.conv })
 }
 
 /** Removes the prompts that no conversation refers to. Reads all prompts, so a sweep does it once. */

@@ -6,35 +6,59 @@ import type { Database, Statement } from 'better-sqlite3'
 export const pagesPerCheckpoint = 3_000
 
 /** The same after bulk work: each of its transactions writes hundreds of pages, few of them twice and many
- *  without a sync, so that copying 3,000 of them would block for 0.1 to 0.4 s. */
+ *  without a sync, so that copying 3,000 of them would take 0.1 to 0.4 s. */
 const pagesPerBulkCheckpoint = 800
 
 /** Writes between two looks at the log. A look takes a microsecond. */
 const writesPerLook = 8
+
+/** After a second checkpoint so soon, a thread makes the next ones. */
+const soonMs = 2_000
 
 /** Copies the log into the file when it is long, also the pages of other processes. */
 export interface Checkpoints {
   /** To be called after each transaction with the number of its writes, and whether it is bulk work: the
    *  search index, or a deletion. Returns whether a checkpoint is due when the event loop turns. */
   wrote(count: number, isBulk: boolean): boolean
+  /** The end of the copy that a thread is making, if there is one. The handle is not closed before. */
+  copying(): Promise<void> | null
+  /** The same if the last write has to wait for it, because such writes fill the log faster than it is copied:
+   *  bulk work, and all writes once the log is twice as long as it should be. */
+  copyToWaitFor(isBulk: boolean): Promise<void> | null
 }
 
 /** By default SQLite makes a checkpoint inside the commit of an append. Here it runs after the callers have
- *  their results, on the same connection, so that no append waits for it. */
+ *  their results, so that no append waits for it. A busy process and bulk work have it made by a thread; a
+ *  process that rarely needs one makes it itself, between two appends. */
 export function checkpoints(db: Database): Checkpoints {
   let writes = 0
   let isDue = false
   let most = pagesPerCheckpoint
   let look: Statement | undefined
+  let lastAt = Number.NEGATIVE_INFINITY
+  let thread: typeof import('./helper-thread.ts') | undefined
+  let copying: Promise<void> | null = null
+  let isTooLong = false
 
-  return { wrote }
+  return {
+    wrote,
+    copying: () => copying,
+    copyToWaitFor: isBulk => (isBulk || isTooLong ? copying : null),
+  }
 
   function wrote(count: number, isBulk: boolean): boolean {
     writes += isBulk ? writesPerLook : count
     if (writes >= writesPerLook && !isDue) {
       writes = 0
+      if (copying) {
+        isTooLong = lookAtLog().log >= 2 * pagesPerCheckpoint
+        return false
+      }
       most = isBulk ? pagesPerBulkCheckpoint : pagesPerCheckpoint
-      if (isLong(lookAtLog(), most)) checkpointSoon()
+      if (isLong(lookAtLog(), most)) {
+        if (isBulk || thread?.isThreadReady()) copyInThread()
+        else checkpointSoon()
+      }
     }
     return isDue
   }
@@ -48,20 +72,43 @@ export function checkpoints(db: Database): Checkpoints {
     isDue = true
     setImmediate(() => {
       isDue = false
-      if (!db.open || db.inTransaction) return
-      try {
-        const state = lookAtLog()
-        if (isLong(state, most)) checkpoint(state)
-      } catch {
-        // A full or unwritable disk is reported by the next write.
-      }
+      checkpoint(most)
+      const now = performance.now()
+      if (now - lastAt < soonMs) void loadThread().then(({ startThread }) => startThread())
+      lastAt = now
     })
   }
 
-  function checkpoint(state: LogState): void {
-    const [{ busy }] = db.pragma(`wal_checkpoint(${modeFor(state)})`) as [{ busy: number }]
-    // Another process has the lock: try again after the next write, when it may be free.
-    if (busy !== 0) writes = writesPerLook
+  /** Afterwards, copies the pages that were written meanwhile, or all of them if there is no thread. */
+  function copyInThread(): void {
+    const least = most
+    copying = loadThread()
+      .then(({ askThread }) => (db.open ? askThread({ file: pathOf(db) }, { isIdle: false }) : null))
+      .then(answer => checkpoint(answer === null ? least : 1))
+      .finally(() => {
+        copying = null
+        isTooLong = false
+      })
+  }
+
+  /** Loaded lazily: a short command writes little. */
+  async function loadThread() {
+    thread ??= await import('./helper-thread.ts')
+    return thread
+  }
+
+  /** Copies a log of at least so many pages. */
+  function checkpoint(least: number): void {
+    if (!db.open || db.inTransaction) return
+    try {
+      const state = lookAtLog()
+      if (!isLong(state, least)) return
+      const [{ busy }] = db.pragma(`wal_checkpoint(${modeFor(state)})`) as [{ busy: number }]
+      // Another process has the lock: try again after the next write, when it may be free.
+      if (busy !== 0) writes = writesPerLook
+    } catch {
+      // A full or unwritable disk is reported by the next write.
+    }
   }
 }
 
@@ -79,4 +126,9 @@ interface LogState {
 
 function isLong({ log, checkpointed }: LogState, most: number): boolean {
   return log >= most && log > checkpointed
+}
+
+/** The full path: the process may have changed its directory since it opened the file. */
+export function pathOf(db: Database): string {
+  return db.prepare(`SELECT file FROM pragma_database_list WHERE name = 'main'`).pluck().get() as string
 }

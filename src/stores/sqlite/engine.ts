@@ -42,7 +42,8 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   const commit = runner(db, 'COMMIT')
   const savepoint = runner(db, 'SAVEPOINT skein')
   const release = runner(db, 'RELEASE skein')
-  const group = owned
+  const log = owned ? checkpoints(db) : null
+  const group = log
     ? groupCommit(db, {
         file,
         clock: options.clock ?? Date.now,
@@ -50,7 +51,8 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
         begin: beginImmediate,
         runNested,
         commit: commitGroup,
-        wrote: checkpoints(db).wrote,
+        wrote: log.wrote,
+        copyToWaitFor: log.copyToWaitFor,
       })
     : null
   /** Stops the work of child processes when the store is closed. */
@@ -128,7 +130,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   /** Synchronous: a setting that is changed for one write must not affect another. Throws a busy error only
    *  if nothing has begun. */
   function runAlone<T>(program: () => Program<T>, mode: WriteMode): T {
-    const restore = mode === 'durable' ? undefined : settingFor(mode)
+    const restore = mode === 'durable' ? undefined : change(mode)
     try {
       // Take the write lock before reading the head, or two processes could both see the old one.
       beginImmediate()
@@ -138,7 +140,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
         throw translate(error, file)
       }
     } finally {
-      if (restore !== undefined) db.pragma(restore)
+      for (const setting of restore ?? []) db.pragma(setting)
     }
   }
 
@@ -174,15 +176,13 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     }
   }
 
-  /** Changes a setting of the handle for one write, and returns the setting to restore afterwards. `relaxed`
-   *  commits without waiting for the disk, `removing` overwrites deleted rows with zeros. */
-  function settingFor(mode: 'relaxed' | 'removing'): string | undefined {
-    // Our own handle overwrites deleted rows in every write.
-    if (mode === 'removing' && owned) return undefined
-    const [name, value] = mode === 'relaxed' ? ['synchronous', 'NORMAL'] : ['secure_delete', 'ON']
-    const before = db.pragma(name, { simple: true })
-    db.pragma(`${name} = ${value}`)
-    return `${name} = ${before}`
+  /** Changes settings of the handle for one write, and returns those to restore afterwards. */
+  function change(mode: Exclude<WriteMode, 'durable'>): readonly string[] {
+    return settingsFor(mode, owned).map(([name, value]) => {
+      const before = db.pragma(name, { simple: true })
+      db.pragma(`${name} = ${value}`)
+      return `${name} = ${before}`
+    })
   }
 
   /** Aborted when the store is closed. */
@@ -219,8 +219,22 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     // Without a write that waits, the handle is closed when this returns.
     const waiting = group.end()
     if (waiting) await waiting
+    // The thread's handle would be the last one, and the log would stay.
+    const copying = log?.copying()
+    if (copying) await copying
     if (db.open) db.close()
   }
+}
+
+const relaxed = ['synchronous', 'NORMAL'] as const
+const zeroing = ['secure_delete', 'ON'] as const
+
+/** Our own handle overwrites deleted rows in every write. On a borrowed one, the commit of a deletion waits
+ *  for the disk if its owner wants that. */
+function settingsFor(mode: Exclude<WriteMode, 'durable'>, owned: boolean) {
+  if (mode === 'relaxed' || mode === 'bulk') return [relaxed]
+  if (!owned) return [zeroing]
+  return mode === 'removingSome' ? [relaxed] : []
 }
 
 /** The file of a handle, or null in memory. */

@@ -27,6 +27,8 @@ export interface GroupEngine {
   /** Called after each transaction with the number of its writes, and whether it is bulk work. Returns
    *  whether a checkpoint is due when the event loop turns. */
   wrote(count: number, isBulk: boolean): boolean
+  /** The end of a checkpoint in another thread, if the caller of the last write should wait for it. */
+  copyToWaitFor(isBulk: boolean): Promise<void> | null
 }
 
 /** The queue of writes on a handle of ours. */
@@ -69,7 +71,8 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
       countWrite()
       noteCommit(1, mode)
       collect()
-      return Promise.resolve(result)
+      const copying = engine.copyToWaitFor(isBulk(mode))
+      return copying ? copying.then(() => result) : Promise.resolve(result)
     } catch (error) {
       if (!isBusy(error)) return Promise.reject(translate(error, engine.file))
     }
@@ -151,7 +154,9 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     waiting.shift()
     countWrite()
     noteCommit(1, mode)
-    answer()
+    const copying = engine.copyToWaitFor(isBulk(mode))
+    if (copying) void copying.then(answer)
+    else answer()
   }
 
   function writeGroup(): void {
@@ -186,7 +191,9 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
       return
     }
     noteCommit(group.length, 'durable')
-    for (const answer of answers) answer()
+    const copying = engine.copyToWaitFor(false)
+    if (copying) void copying.then(() => answers.forEach(answer => answer()))
+    else for (const answer of answers) answer()
   }
 
   function countWrite(): void {
@@ -199,7 +206,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
 
   /** A checkpoint must not wait for the end of a loop of awaited writes: the log would grow. */
   function noteCommit(count: number, mode: WriteMode): void {
-    isCheckpointDue = engine.wrote(count, mode !== 'durable')
+    isCheckpointDue = engine.wrote(count, isBulk(mode))
     if (isCheckpointDue) tickEnd = 0
   }
 
@@ -220,6 +227,11 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
 function groupOf(waiting: readonly WaitingWrite[]): readonly WaitingWrite[] {
   const end = waiting.findIndex(one => !mayShare(one))
   return end === -1 ? waiting.slice(0, writesPerTick) : waiting.slice(0, Math.min(end, writesPerTick))
+}
+
+/** The search index, and deletions. */
+function isBulk(mode: WriteMode): boolean {
+  return mode === 'bulk' || mode === 'removing' || mode === 'removingSome'
 }
 
 function mayShare({ mode, isAlone }: WaitingWrite): boolean {

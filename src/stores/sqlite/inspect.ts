@@ -1,6 +1,7 @@
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import type { EngineFault } from '../engine/engine.ts'
 import { checkInChild } from './check-in-child.ts'
+import { pathOf } from './checkpoints.ts'
 import { isBusy } from './errors.ts'
 import { migrations } from './migrations.ts'
 import { bytesOf } from './remove-traces.ts'
@@ -39,12 +40,8 @@ type Rows = readonly Record<string, unknown>[]
 async function querier(db: Database, { owned, signal }: InspectOptions): Promise<(query: string) => Rows> {
   const here = (query: string) => db.prepare(query).safeIntegers(false).all() as Rows
   if (!owned || db.memory || bytesOf(db) <= inlineBytes) return here
-  // The full path: the process may have changed its directory.
-  const { file } = db.prepare(`SELECT file FROM pragma_database_list WHERE name = 'main'`).get() as {
-    readonly file: string
-  }
   const queries = [structureQuery, keyQuery]
-  const answers = await checkInChild(file, queries, signal)
+  const answers = await checkInChild(pathOf(db), queries, signal)
   if (!answers) return here
   return query => {
     const { rows, error } = answers[queries.indexOf(query)]!

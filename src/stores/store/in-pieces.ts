@@ -8,7 +8,7 @@ import { readCursor, writeCursor } from '../programs/cursor.ts'
 import { listMessages, type SeqSpan } from '../programs/list.ts'
 import { needConversation } from '../programs/lookup.ts'
 import * as sweep from '../programs/sweep.ts'
-import { dropLoosePrompts, purgeSome } from '../programs/trash.ts'
+import { dropLoosePrompts, purgeEmpty, purgeSome } from '../programs/trash.ts'
 
 // Operations of several short transactions, so that other writers and the event loop need not wait long.
 
@@ -20,13 +20,17 @@ export async function purgeOne(engine: Engine, id: ConversationId): Promise<Purg
 
 async function purgeRows(engine: Engine, id: ConversationId): Promise<Omit<PurgedConversation, 'remains'>> {
   let from = 0
-  for (let [purged, messages] = [false, 0]; ; purged = true) {
-    const done = await engine.write(() => purgeSome(id, from), 'removing')
+  let messages = 0
+  for (let purged = false; ; purged = true) {
+    const done = await engine.write(() => purgeSome(id, from), 'removingSome')
     messages += done.messages
     from = done.next
     if (done.state === 'missing') return { purged, messages }
-    if (done.state === 'gone') return { purged: true, messages }
+    if (done.state === 'empty') break
   }
+  // Waits for the disk, also for the pieces before it.
+  await engine.write(() => purgeEmpty(id), 'removing')
+  return { purged: true, messages }
 }
 
 /** Removes the prompts and the traces of purged conversations. */

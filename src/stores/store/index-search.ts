@@ -46,7 +46,7 @@ export function createIndexer(engine: Engine): Indexer {
         const until = yield* claimIndexing({ held: lease, now, mode })
         if (until !== null) yield* writeBatch(batch)
         return until
-      }, 'relaxed')
+      }, 'bulk')
       if (lease === null) return null
       const { active } = performance.eventLoopUtilization(busy)
       size = nextSize(size, batch, Math.max(active / batchMs, (performance.now() - began) / lockedMs))
@@ -55,7 +55,7 @@ export function createIndexer(engine: Engine): Indexer {
         untidy = 0
         await giveWay()
         // Waits for the merge: segments that are added meanwhile would make searches slow.
-        if (!(await engine.indexElsewhere('tidy', mode === 'wait'))) await engine.write(tidyIndex, 'relaxed')
+        if (!(await engine.indexElsewhere('tidy', mode === 'wait'))) await engine.write(tidyIndex, 'bulk')
       }
       return batch
     },

@@ -67,7 +67,8 @@ describe('the write-ahead log', () => {
     }
     // About 15,000 pages were written. The log is looked at after every eighth append.
     expect(longest).toBeGreaterThan(pagesPerCheckpoint - 500)
-    expect(longest).toBeLessThan(pagesPerCheckpoint + 1_000)
+    // A thread copies the log meanwhile; writers wait for it at twice the length.
+    expect(longest).toBeLessThan(2 * pagesPerCheckpoint + 1_000)
   })
 
   it('is short again after a reader that delayed the checkpoint has ended', async () => {
