@@ -1,14 +1,13 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { openStore } from '../../src/stores/open.ts'
-import { startPostgres } from '../../test/support/postgres.ts'
-import { median, middleOf, pairedRatio, timeEach } from '../measure.ts'
+import { middleOf, pairedRatio } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
 import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
+import { facts, factsLines } from './facts.ts'
+import { startServer } from './http-child.ts'
 
 /** Requests per second of the HTTP service, compared with a bare handler that calls the store in the same
  *  way. The servers run in processes of their own; eight connections send one request after the other. */
@@ -52,15 +51,7 @@ async function stock(file: string): Promise<readonly string[]> {
   return ids
 }
 
-/** Starts a server of `bench/http-server.ts` in a process of its own. */
-async function startServer(name: string, file: string) {
-  const script = join(import.meta.dirname, '../http-server.ts')
-  const child = spawn(process.execPath, [script, name, file], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [port] = await once(createInterface({ input: child.stdout }), 'line')
-  return { port: Number(port), child, [Symbol.dispose]: () => void child.kill() }
-}
-
-async function* serve({ name, file }: { name: string; file: string }): AsyncGenerator<Requests> {
+async function* serve({ name, file }: { name: 'floor' | 'ours'; file: string }): AsyncGenerator<Requests> {
   const ids = await stock(file)
   using server = await startServer(name, file)
   const { port } = server
@@ -143,53 +134,6 @@ async function memory({ file }: { file: string }): Promise<number> {
   clearInterval(timer)
   if (bytes < manyMessages * 200) throw new Error(`the server sent only ${bytes} bytes`)
   return most - before
-}
-
-/** Microseconds to read the facts of a page of conversations, as a list of the API shows them. */
-interface Facts {
-  readonly few: number
-  readonly many: number
-}
-
-const fewFacts = 5
-const manyFacts = 50
-
-async function* facts({ target }: { target: string }): AsyncGenerator<Facts> {
-  await using store = await openStore(target, { indexing: 'manual' })
-  for (let n = 0; n < manyFacts; n++) {
-    const { branch } = await store.create({ title: `Conversation ${n}` })
-    const words = [{ role: 'user', content: `question ${n}` }] as const
-    await store.append(branch, null, words, { turn: { key: 't', step: 0 } })
-  }
-  const { items } = await store.listConversations({ limit: manyFacts })
-  const read = async (count: number) => {
-    const times = await timeEach(40, () => store.readOverviews(items.slice(0, count)))
-    return median(times)
-  }
-  for (let group = 0; group < groups; group++)
-    yield { few: await read(fewFacts), many: await read(manyFacts) }
-}
-
-async function factsLine(engine: string, target: string): Promise<Line> {
-  const { all } = await rounds<'all', Facts>(1, ['all'], { suite: 'http', task: 'facts' }, () => ({ target }))
-  const [few, many] = [seriesOf(all, 'few'), seriesOf(all, 'many')]
-  return {
-    work: `facts of ${manyFacts} conversations ÷ of ${fewFacts}, ${engine}`,
-    floor: time(middleOf(few)),
-    ours: time(middleOf(many)),
-    ratio: pairedRatio(many, few),
-    goal: 3,
-  }
-}
-
-async function factsLines(place: string): Promise<readonly Line[]> {
-  const onFile = await factsLine('SQLite', join(place, 'http-facts.db'))
-  const server = await startPostgres({ fsync: 'on' })
-  try {
-    return [onFile, await factsLine('PostgreSQL', await server.createDatabase())]
-  } finally {
-    await server.stop()
-  }
 }
 
 export const httpSuite: Suite = {

@@ -6,6 +6,7 @@ import { createApp, type RequestFacts } from './http/app.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { knownNames } from './http/check-address.ts'
 import { HttpError } from './http/http-error.ts'
+import { errorFacts, logRequest } from './http/log-request.ts'
 import { createMetrics } from './http/metrics.ts'
 import { openApiOf } from './http/openapi.ts'
 import { problemOf } from './http/problem.ts'
@@ -117,12 +118,10 @@ export function createService(options: ServiceOptions): Service {
     const { route = 'none', tenant, token, code, error } = facts
     const { status } = response
     metrics.request(request.method, route, status, seconds)
-    const line = { request_id: requestId, method: request.method, route, status, tenant, token, code }
-    const entry = { ...line, ms: Math.round(seconds * 1_000) }
-    // The client has gone: nothing failed here.
-    if (request.signal.aborted) log?.info(entry, 'request cut off')
-    else if (status >= 500) log?.error({ ...entry, error: errorFacts(error) }, 'request failed')
-    else log?.info(entry, 'request')
+    if (log) {
+      const line = { request_id: requestId, method: request.method, route, status, tenant, token, code }
+      logRequest(log, { ...line, ms: Math.round(seconds * 1_000) }, error, request.signal.aborted)
+    }
     return response
   }
 
@@ -149,14 +148,6 @@ const securityHeaders: Readonly<Record<string, string>> = {
 function requestIdOf({ headers }: Request): string {
   const given = headers.get('x-request-id')
   return given !== null && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
-}
-
-/** What the log says of a failure: no message, because it may quote content. */
-function errorFacts(error: unknown): object | undefined {
-  if (!(error instanceof Error)) return undefined
-  const code = 'code' in error ? error.code : undefined
-  const at = error.stack?.split('\n').filter(line => /^\s+at /.test(line))
-  return { name: error.name, code, at: at?.slice(0, 8).map(line => line.trim()) }
 }
 
 /** What is swept, and who is told. */

@@ -70,6 +70,7 @@ export const serviceAsking: Readonly<Record<string, Spot>> = {
   'deleteTask: id': (store, _, text) => store.deleteTask(`${text}?`),
   'deleteProject: project': (store, _, text) => store.deleteProject(`${text}?`),
   'versionsOf: id': async (store, _, text) => [...(await store.versionsOf([idOf(text)]))],
+  'uniqueLengths: id': async (store, _, text) => [...(await store.uniqueLengths([idOf(text)]))].length,
   'readOverviews: id': async (store, _, text) => {
     const [one] = (await store.listConversations({ limit: 1 })).items
     return (await store.readOverviews([{ ...one!, id: idOf(text) }])).length

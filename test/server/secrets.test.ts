@@ -1,5 +1,9 @@
+import { createHash } from 'node:crypto'
 import pino from 'pino'
 import { expect, it } from 'vitest'
+import { MissingKeyError } from '../../src/core/errors.ts'
+import { createService } from '../../src/server/index.ts'
+import { openStore } from '../../src/stores/open.ts'
 import { startService } from './harness.ts'
 
 // 40 kinds of secrets in the form that they have, each with a part of its own that no other text contains.
@@ -97,8 +101,39 @@ it('never answers with a stack, SQL or a path, and logs failures without their m
   expect(status).toBeGreaterThanOrEqual(500)
   expect(text).not.toMatch(/ at |select |\.ts:|\/tmp\/|conversations\.db/i)
   const [line] = log.split('\n').filter(one => one.includes('"level":50'))
-  expect(JSON.parse(line!)).toMatchObject({ status, msg: 'request failed' })
-  expect(JSON.parse(line!).error.message).toBeUndefined()
+  expect(JSON.parse(line!)).toMatchObject({ status, msg: 'request failed', error: { code: 'unavailable' } })
+  expect(line).not.toMatch(/"message"|"at"/)
+})
+
+it('logs a missing key as a warning, a shutdown as nothing special, and only a fault with its place', async () => {
+  const lines: string[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+  await using store = await openStore(':memory:')
+  const secret = 'skein_test'
+  const hash = createHash('sha256').update(secret).digest('hex')
+  await store.addToken({ hash, name: 'test', scopes: ['read', 'ask'] })
+  const { conversation } = await store.create()
+  let failure: Error = new MissingKeyError('anthropic', 'ANTHROPIC_API_KEY')
+  const agentOf = () => Promise.reject(failure)
+  const service = createService({ storeOf: async () => store, tokens: store, agentOf, log })
+  const send = async (path: string, body?: string) => {
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+    const request = { headers, ...(body !== undefined && { method: 'POST', body }) }
+    const { status } = await service.fetch(new Request(`http://localhost${path}`, request))
+    return { status, line: JSON.parse(lines.at(-1)!) }
+  }
+  const asked = await send(`/api/v1/conversations/${conversation.id}/turns`, '{"content":"Hello"}')
+  expect(asked).toMatchObject({ status: 503, line: { level: 40, code: 'missing_key' } })
+  expect(asked.line.error).toBeUndefined()
+  failure = new TypeError('a fault of ours')
+  const failed = await send(`/api/v1/conversations/${conversation.id}/turns`, '{"content":"Hello"}')
+  const error = { name: 'TypeError', at: [expect.stringContaining('secrets.test.ts')] }
+  expect(failed).toMatchObject({ status: 500, line: { level: 50 } })
+  expect({ ...failed.line.error, at: failed.line.error.at.slice(0, 1) }).toEqual(error)
+  await service.close()
+  const ready = await send('/readyz')
+  expect(ready).toMatchObject({ status: 503, line: { level: 30, code: 'shutting_down' } })
+  expect(ready.line.error).toBeUndefined()
 })
 
 it('counts requests, store operations, conversations, tokens and turns', async () => {

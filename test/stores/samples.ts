@@ -379,6 +379,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   overviews: { ids: [id] },
   openTurnsOf: { ids: [id] },
   versionsByIds: { ids: [id] },
+  neighboursOf: { ids: [id] },
   turnsAt: { conv, firsts: [0] },
   childrenOf: { conv, parents: [-1, 0] },
   toolEvents: { conv, keys: [message] },

@@ -124,6 +124,7 @@ describe.each(drivers)('on $name', ({ open }) => {
     expect(of50).toBe(of5)
     expect(of5).toBeLessThanOrEqual(4)
     expect(await countStatements(() => store.versionsOf(items.map(item => item.id)))).toBe(1)
+    expect(await countStatements(() => store.uniqueLengths(items.map(item => item.id)))).toBe(1)
   })
 
   it('facts of a conversation of 100,000 messages read a few of its rows', async () => {

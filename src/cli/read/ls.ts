@@ -1,7 +1,9 @@
 import { conversationJson } from '../../api/conversation.ts'
 import { metadataValue } from '../../api/metadata-value.ts'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { CorruptError } from '../../core/errors.ts'
 import { gistOf } from '../../core/gist.ts'
+import type { ConversationId } from '../../core/ids.ts'
 import type { ConversationFilter, ListedConversation } from '../../core/listing.ts'
 import { modelName } from '../../core/model-name.ts'
 import type { ConversationOverview, OverviewReader } from '../../core/overview.ts'
@@ -22,7 +24,7 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { cut, cutLineMiddle } from '../output/cut.ts'
 import { formatInteger } from '../output/number.ts'
 import { printJson, printLines, printNote, tsvField } from '../output/print.ts'
-import { shortIds, uniqueShortId } from '../output/short-id.ts'
+import { shortenId, shortIds } from '../output/short-id.ts'
 import type { Style } from '../output/style.ts'
 import { type TableColumn, tableLines } from '../output/table.ts'
 import { tildify } from '../output/tildify.ts'
@@ -147,20 +149,39 @@ async function overviewsOf(
   return overviews
 }
 
+/** The shortest beginnings of ids that can be pasted. In a damaged file they are unique only in the list. */
+async function shortestIds(
+  store: OverviewReader,
+  ids: readonly ConversationId[],
+): Promise<ReadonlyMap<ConversationId, string>> {
+  const short = new Map<ConversationId, string>()
+  try {
+    // The store takes at most 1,000 at once.
+    for (let i = 0; i < ids.length; i += 1000) {
+      const lengths = await store.uniqueLengths(ids.slice(i, i + 1000))
+      for (const [id, length] of lengths) short.set(id, shortenId(id, length))
+    }
+    return short
+  } catch (error) {
+    if (error instanceof CorruptError) return shortIds(ids)
+    throw error
+  }
+}
+
 async function printTable(
-  store: ConversationReader & Lister,
+  store: ConversationReader & Lister & OverviewReader,
   context: CommandContext,
   facts: readonly ConversationOverview[],
   { showsDirectory }: { readonly showsDirectory: boolean },
 ): Promise<void> {
   const { style, width } = context.out
   const { newest } = await newestHere(store, context)
-  const among = shortIds(facts.map(({ conversation }) => conversation.id))
+  const ids = facts.map(({ conversation }) => conversation.id)
+  const short = await shortestIds(store, ids)
   const rows: ListRow[] = []
   for (const { conversation: one, last, pathMessages, branches, openTurns } of facts) {
     rows.push({
-      // A unique id costs a query. Long lists use prefixes that are unique within the list.
-      id: facts.length <= 100 ? await uniqueShortId(store, one.id) : among.get(one.id)!,
+      id: short.get(one.id)!,
       isNext: one.id === newest?.conversation.id,
       isLive: openTurns.some(turn => isTurnLive(turn, context.now())),
       title: style.safe(titleOf(one)),

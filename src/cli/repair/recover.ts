@@ -78,17 +78,19 @@ function tell(
   losses: readonly RecoverLoss[],
   ms: number,
 ): void {
-  const { conversations, messages, mended, gaps } = result
+  const { conversations, messages, tasks, mended, gaps } = result
   if (context.json) {
     const { losses: counts, whole: wholeOnes } = result
-    const receipt = { file: to, conversations, whole: wholeOnes, messages, counts, losses, mended, gaps }
+    const copied = { conversations, whole: wholeOnes, messages, tasks }
+    const receipt = { file: to, ...copied, counts, losses, mended, gaps }
     context.out.line(JSON.stringify({ ...receipt, ms: Math.round(ms) }))
     return
   }
   if (context.quiet) return
   const { style } = context.err
   const { dot, note, ok } = style.symbols
-  const what = `${plural(messages, 'message')} in ${plural(conversations, 'conversation')}`
+  const also = tasks === 0 ? '' : `, ${plural(tasks, 'task')}`
+  const what = `${plural(messages, 'message')} in ${plural(conversations, 'conversation')}${also}`
   context.err.line(`recovered ${what} ${dot} ${style.safe(to)} ${dot} ${formatDuration(ms)}`)
   for (const line of [...mended, ...gapLines(gaps)])
     context.err.line(`${style.note(note)} ${style.safe(line)}`)

@@ -1,5 +1,14 @@
 import type { Conv, ConversationTurnRow, EventRow, OverviewRow, TurnRow } from './rows.ts'
 
+/** An id with the ones beside it in the order of texts. */
+export interface NeighboursRow {
+  readonly id: string
+  readonly conversation_before: string | null
+  readonly conversation_after: string | null
+  readonly message_before: string | null
+  readonly message_after: string | null
+}
+
 /** Statements that read many conversations, or a section of a path, at once. */
 export interface OverviewStatements {
   /** One row for each of the conversations that exist. The first message of a user is looked for among the
@@ -8,6 +17,8 @@ export interface OverviewStatements {
   /** The open turns of these conversations, oldest first. */
   openTurnsOf: [{ ids: readonly string[] }, ConversationTurnRow]
   versionsByIds: [{ ids: readonly string[] }, { id: string; version: number }]
+  /** For each id, whether it exists or not, the ids directly before and after it. */
+  neighboursOf: [{ ids: readonly string[] }, NeighboursRow]
   /** The turns that begin with these seqs. */
   turnsAt: [{ conv: Conv; firsts: readonly number[] }, TurnRow]
   /** The children of the messages with these seqs, -1 for the roots; the first 100 of each, and the one that

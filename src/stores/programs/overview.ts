@@ -44,6 +44,24 @@ export function* versionsOf(ids: readonly ConversationId[]): Program<ReadonlyMap
   return new Map(rows.map(({ id, version }) => [id as ConversationId, version]))
 }
 
+/** How much of each id is needed to tell it from all others. The nearest ids in the order of texts share the
+ *  longest beginnings with it. */
+export function* uniqueLengths(ids: readonly ConversationId[]): Program<ReadonlyMap<ConversationId, number>> {
+  const rows = ids.length === 0 ? [] : yield* all('neighboursOf', { ids: [...new Set(ids)] })
+  return new Map(
+    rows.map(({ id, ...neighbours }) => {
+      const shared = Object.values(neighbours).map(other => sharedLength(id, other ?? ''))
+      return [id as ConversationId, Math.max(...shared) + 1]
+    }),
+  )
+}
+
+function sharedLength(a: string, b: string): number {
+  let n = 0
+  while (n < a.length && a[n] === b[n]) n++
+  return n
+}
+
 /** The overview of a conversation whose data cannot be read. */
 export function unreadableOverview(conversation: ListedConversation): ConversationOverview {
   const nothing = { first: null, last: null, openTurns: [], agent: null }

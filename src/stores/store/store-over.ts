@@ -18,7 +18,7 @@ import { deleteMessages, eraseMessages } from '../programs/delete.ts'
 import { addEvents, listEvents } from '../programs/events.ts'
 import { countConversations, listConversations, listDirectories } from '../programs/list.ts'
 import { ifVersion, versionOf } from '../programs/lookup.ts'
-import { versionsOf } from '../programs/overview.ts'
+import { uniqueLengths, versionsOf } from '../programs/overview.ts'
 import { readPathSection } from '../programs/path-section.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
@@ -197,6 +197,7 @@ export function storeOver(
     listDirectories: async (options = {}) =>
       query(() => listDirectories(checked.checkDirectoryListing(options))),
     readOverviews: async listed => overviewsOf(engine, checked.checkListed(listed)),
+    uniqueLengths: async ids => query(() => uniqueLengths(checked.checkConversationIds(ids))),
     versionsOf: async ids => query(() => versionsOf(checked.checkConversationIds(ids))),
     listMessages: async options => listInPieces(engine, checked.checkMessageListing(options)),
 

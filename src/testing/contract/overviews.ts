@@ -155,4 +155,25 @@ export const overviewCases: readonly ContractCase[] = [
     assert.equal((await store.versionsOf([])).size, 0)
     await rejects(store.versionsOf(['x']), 'invalid')
   }),
+  it('tells how much of an id is needed to find its conversation', async ({ store }) => {
+    const idFrom = (start: string) => `${start.padEnd(8, '0')}-0000-4000-8000-000000000001`
+    const ids = ['9e5a11aa', '9e5a11ab', '0f'].map(idFrom)
+    const made = []
+    for (const id of ids) made.push(await store.create({ id }))
+    const lengths = await store.uniqueLengths([...ids, ids[0]!])
+    assert.deepEqual(
+      ids.map(id => lengths.get(id)),
+      [8, 8, 1],
+    )
+    for (const [id, length] of lengths)
+      assert.equal((await store.resolve(id.slice(0, Math.max(6, length)))).conversation.id, id)
+    // Ids of messages count too. They contain no 0.
+    const texts = Array.from({ length: 100 }, (_, i) => `message ${i}`)
+    const appended = await appendTexts(store, made[0]!, ...texts)
+    const start = appended.ids.find(id => /^[a-f2-7]{2}/.test(id))!.slice(0, 2)
+    const near = await store.create({ id: idFrom(start) })
+    assert.deepEqual([...(await store.uniqueLengths([near.conversation.id])).values()], [3])
+    assert.equal((await store.uniqueLengths([])).size, 0)
+    await rejects(store.uniqueLengths(['x']), 'invalid')
+  }),
 ]

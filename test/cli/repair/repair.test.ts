@@ -71,6 +71,47 @@ test('recover prints a reason once, with a count', async () => {
   expect(new Set(bare).size).toBe(bare.length)
 })
 
+test('recover copies tasks and their dispatches, and names what is lost of them (R6)', async () => {
+  using here = home()
+  await stocked(here, async store => {
+    const told = await tell(store, { title: 'Storm' }, 'one')
+    for (const id of ['whole', 'gap', 'waits', 'gone']) await store.submitTask({ id, description: id })
+    const request = { holder: { host: 'h', boot: 'b', pid: 1, startedAt: 1 }, worker: 'w' }
+    const { claim } = (await store.claimDispatch(request))!
+    await store.linkDispatch(claim, told.conversation.id)
+    await store.finishDispatch(claim, { status: 'done', result: { response: 'Fine.' } })
+    await store.claimThisDispatch('waits', 1, request)
+    for (const id of ['gap', 'waits']) await store.dispatchTask(id, { words: 'And then?' })
+    return told
+  })
+  const file = storeFile(here)
+  const before = await openStore(file)
+  const whole = [await before.getTask('whole'), await before.getDispatch('whole', 1)]
+  await before.close()
+  const db = new BetterSqlite3(file)
+  db.exec(
+    `DELETE FROM skein_dispatches WHERE task = 'gap' AND n = 1; DELETE FROM skein_tasks WHERE id = 'gone'`,
+  )
+  db.close()
+  const { code, stdout } = await here.skein(['recover', file, '-o', 'new.db', '--json'])
+  expect(code).toBe(1)
+  expect(JSON.parse(stdout)).toMatchObject({
+    tasks: 3,
+    gaps: [
+      { table: 'skein_tasks', reason: 'task "gap": dispatch 1 is lost' },
+      { table: 'skein_tasks', reason: 'task "gone": only its dispatches can be read' },
+    ],
+  })
+  await using store = await openStore(join(here.cwd, 'new.db'))
+  expect([await store.getTask('whole'), await store.getDispatch('whole', 1)]).toEqual(whole)
+  expect(await store.getTask('gap')).toMatchObject({ status: 'queued', current: 2, dispatches: 2 })
+  expect(await store.getDispatch('gap', 1)).toMatchObject({ status: 'failed', error: expect.any(String) })
+  // Its worker is not in the new store: the dispatch is queued again.
+  expect(await store.getTask('waits')).toMatchObject({ status: 'queued', current: 1, dispatches: 2 })
+  expect(await store.getDispatch('waits', 2)).toMatchObject({ status: 'waiting', words: 'And then?' })
+  expect((await store.verify()).findings).toEqual({ damage: 0, repairable: 0, note: 0 })
+})
+
 test('recover keeps the place of damaged messages, and names every loss (R6)', async () => {
   using here = home()
   const { one, two } = await stocked(here, async store => ({

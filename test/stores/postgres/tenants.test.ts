@@ -174,6 +174,7 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
     return { ...first, conversation: null }
   },
   versionsOf: async (s, { id }) => [...(await s.versionsOf([id])).values()],
+  uniqueLengths: async (s, { id }) => [...(await s.uniqueLengths([id])).values()],
   search: async (s, { word }) => (await s.search(word)).items,
   deleteMessages: (s, { message }) => s.deleteMessages([message], { recursive: true }),
   eraseMessages: (s, { message }) => s.eraseMessages([message], { by: 'b', reason: 'mine' }),

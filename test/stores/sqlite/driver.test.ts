@@ -291,6 +291,7 @@ describe('a closed store of SQLite', () => {
     readPathSection: store => store.readPathSection(message),
     readOverviews: store => store.readOverviews([listed]),
     versionsOf: store => store.versionsOf([id]),
+    uniqueLengths: store => store.uniqueLengths([id]),
     search: store => store.search('x'),
     deleteMessages: store => store.deleteMessages([message]),
     eraseMessages: store => store.eraseMessages([message], { by: 'b', reason: 'r' }),

@@ -46,6 +46,7 @@ export const repairShapes = {
         conversations: count,
         whole: count.describe('conversations that were copied unchanged'),
         messages: count,
+        tasks: count,
         counts: z.strictObject({ lost: count, emptied: count, rehung: count, other: count }),
         losses: z.array(
           z.strictObject({

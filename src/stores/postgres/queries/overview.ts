@@ -6,6 +6,11 @@ const byIds = `
   unnest(@ids::text[]) AS w(id) JOIN LATERAL (
     SELECT * FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = w.id::uuid OFFSET 0) c ON true`
 
+/** The id of a row directly before or after `w.id`. */
+const beside = (table: string, order: '<' | '>', id: string) => `
+  (SELECT x.id FROM skein.${table} x WHERE x.tenant = @tenant::text AND x.id ${order} ${id}
+  ORDER BY x.id ${order === '<' ? 'DESC' : 'ASC'} LIMIT 1)`
+
 /** Reads of many conversations, or of a section of a path. */
 export const overviewQueries = {
   overviews: `
@@ -26,6 +31,13 @@ export const overviewQueries = {
       ON true
     ORDER BY t.first`,
   versionsByIds: `SELECT c.id, c.version FROM ${byIds}`,
+  neighboursOf: `
+    SELECT w.id,
+      ${beside('conversations', '<', 'w.id::uuid')} AS conversation_before,
+      ${beside('conversations', '>', 'w.id::uuid')} AS conversation_after,
+      ${beside('messages', '<', 'w.id')} AS message_before,
+      ${beside('messages', '>', 'w.id')} AS message_after
+    FROM unnest(@ids::text[]) AS w(id)`,
   turnsAt: `
     SELECT ${turnColumns} FROM unnest(@firsts::int[]) AS w(first) JOIN LATERAL (
       SELECT * FROM skein.turns x WHERE x.tenant = @tenant::text AND x.conv = @conv::uuid AND x.first = w.first OFFSET 0) t

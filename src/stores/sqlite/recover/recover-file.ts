@@ -14,6 +14,7 @@ import { mendedCopy } from './mended-copy.ts'
 import { attempt, rowKeys, type TableGap } from './readable-rows.ts'
 import { type KeptMessages, type LostMessage, type RecoverLoss, recoverMessages } from './recover-messages.ts'
 import { recoverConversation, recoverRecords, rowsOf } from './recover-records.ts'
+import { recoverTasks } from './recover-tasks.ts'
 
 export type { RecoverLoss } from './recover-messages.ts'
 
@@ -29,6 +30,7 @@ export interface RecoverResult {
   readonly messages: number
   /** Conversations that were copied completely and unchanged. */
   readonly whole: number
+  readonly tasks: number
   readonly losses: Readonly<Record<RecoverLoss['kind'], number>>
   /** What had to be repaired before the file could be opened. */
   readonly mended: readonly string[]
@@ -72,12 +74,17 @@ export async function recoverFile(
     const lost = lostMessages(db, new Set([...messages.values()].flat()))
     const conversations = conversationsIn(db, messages, onGap)
     const blobs = blobShelf(db, onGap)
-    let [done, whole, count] = [0, 0, 0]
+    let [done, whole, count, tasks] = [0, 0, 0, 0]
 
     await takeIn(target, records(), {
       ...(signal && { signal }),
       onSpecial: ({ record }, written) => {
-        if (written.outcome !== 'refused' || record.kind === 'blob' || record.kind === 'task') return
+        if (written.outcome !== 'refused' || record.kind === 'blob') return
+        if (record.kind === 'task') {
+          tasks--
+          const reason = `task ${JSON.stringify(record.id)}: refused: ${written.reason}`
+          return onGap({ table: 'skein_tasks', reason })
+        }
         const id = record.kind === 'conversation' ? record.id : record.conversationId
         const message = record.kind === 'message' ? record.id : null
         const kind = record.kind === 'message' ? 'lost' : 'other'
@@ -92,7 +99,7 @@ export async function recoverFile(
         })
       },
     })
-    return { conversations: done, messages: count, whole, losses, gaps }
+    return { conversations: done, messages: count, whole, tasks, losses, gaps }
 
     async function* records(): AsyncGenerator<SourcedRecord> {
       for (const [conv, id] of conversations) {
@@ -110,6 +117,10 @@ export async function recoverFile(
         done++
         onProgress?.(done, conversations.size)
         await giveWay()
+      }
+      for (const record of recoverTasks(db, new Set(conversations.values()), onGap)) {
+        yield { record, file: '', line: 0 }
+        tasks++
       }
     }
 
