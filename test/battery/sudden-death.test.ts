@@ -15,7 +15,7 @@ import { type Manner, turnLength, words } from './writer.ts'
 
 /** Three writers on one file are killed at a random moment, repeatedly, and the acknowledged turns are looked
  *  up. */
-const runs = size({ gate: 10, full: 1_000 })
+const runs = size({ gate: 25, full: 1_000 })
 /** In the gate the kills come early: every state that a kill can meet occurs in the first moments too. */
 const longestMs = size({ gate: 150, full: 700 })
 /** Kills per file. The file is large enough by then, and a new one is used. */

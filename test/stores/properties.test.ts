@@ -27,7 +27,7 @@ import { freshDatabase, openPool } from './postgres/database.ts'
  *  A failure prints its seed; PROPERTY_SEED runs it again. The gate always runs the same sequences, the
  *  battery runs others. */
 const seed = Number(process.env.PROPERTY_SEED ?? size({ gate: 20_260_101, full: Date.now() % 1_000_000_000 }))
-const numRuns = Number(process.env.PROPERTY_RUNS ?? size({ gate: 60, full: 1_000 }))
+const numRuns = Number(process.env.PROPERTY_RUNS ?? size({ gate: 100, full: 1_000 }))
 /** Fifty operations on average. */
 const longest = 101
 const timeout = size({ gate: 120_000, full: 3_600_000 })
