@@ -12,10 +12,10 @@ import type {
 } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
 import type { StatementName } from '../engine/statements.ts'
-import type { BatchResult } from './batch.ts'
+import type { BatchResult, Naming } from './batch.ts'
 import { completeTail, pathRow, tailRow } from './chain-rows.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
-import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
+import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
 import { type BoundStatement, bind, type PreparedStatement, prepare, type RowReader } from './prepared.ts'
 import { bulkQueries } from './queries/bulk.ts'
@@ -23,6 +23,10 @@ import { queries } from './queries/index.ts'
 
 /** How often a transaction is run before a lost race is reported to the caller. */
 const mostTries = 10
+
+/** How often prepared statements may be missing, or there already, before they are sent without names. A
+ *  pooler with connections that others use causes this until all of them know our statements. */
+const mostMisplaced = 3
 
 /** Most statements to batch into one round trip. */
 const mostWaiting = 200
@@ -37,10 +41,12 @@ const begin = bind(prepare('BEGIN ISOLATION LEVEL READ COMMITTED'), {})
 const beginReading = bind(prepare('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), {})
 const relax = bind(prepare('SET LOCAL synchronous_commit = off'), {})
 const commit = bind(prepare('COMMIT'), {})
-const rollback = bind(prepare('ROLLBACK'), {})
+// Without a name: after an error, it must not fail because the server does not know it.
+const rollback = bind({ ...prepare('ROLLBACK'), name: '' }, {})
 
 export interface PostgresEngineOptions {
   readonly tenant: string
+  readonly naming: Naming
   readonly source: Source
   close(): Promise<void>
 }
@@ -55,7 +61,7 @@ export interface PostgresEngine extends Engine {
 /** Transactions over a pool, each on one connection and for one tenant. */
 export function postgresEngine(
   pool: PostgresPool,
-  { tenant, source, close }: PostgresEngineOptions,
+  { tenant, naming, source, close }: PostgresEngineOptions,
 ): PostgresEngine {
   const { statementsOf, bulkOf } = compiler(tenant)
   return {
@@ -79,12 +85,23 @@ export function postgresEngine(
     tidyAfter: 1_024,
   }
 
+  /** Runs work that can be repeated. */
+  async function onConnection<T>(work: (link: PooledConnection) => Promise<T>): Promise<T> {
+    for (let misplaced = 0; ; misplaced++) {
+      try {
+        return await withConnection(pool, misplaced < mostMisplaced ? naming : 'unnamed', work)
+      } catch (error) {
+        if (!(isMisplaced(error) || isOfOther(error)) || misplaced === mostMisplaced) throw error
+      }
+    }
+  }
+
   async function query<T>(program: () => Program<T>): Promise<T> {
-    return withConnection(pool, async link => drive(program(), link, [], { mayWait: false })).catch(rethrow)
+    return onConnection(async link => drive(program(), link, [], { mayWait: false })).catch(rethrow)
   }
 
   async function read<T>(program: () => Program<T>, expected: 'one' | 'many' = 'many'): Promise<T> {
-    return withConnection(pool, async link => {
+    return onConnection(async link => {
       const early = expected === 'one' ? await driveOne(program(), link) : null
       if (early) return early.value
       const waiting = [beginReading]
@@ -92,7 +109,7 @@ export function postgresEngine(
         return await drive(program(), link, waiting, { mayWait: false })
       } finally {
         // The end of a read transaction needs no confirmation, so the result is returned first.
-        if (waiting.length === 0) link.run([rollback]).catch(link.spoil)
+        if (waiting.length === 0) link.keepUntil(link.run([rollback]).catch(link.spoil))
       }
     }).catch(rethrow)
   }
@@ -100,7 +117,7 @@ export function postgresEngine(
   async function write<T>(program: () => Program<T>, mode: WriteMode = 'durable'): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
-        return await withConnection(pool, link => transact(link, program(), mode === 'relaxed'))
+        return await onConnection(link => transact(link, program(), mode === 'relaxed'))
       } catch (error) {
         if (!isLostRace(error) || tries === mostTries) throw translate(error)
         const pauseMs = Math.random() * 5 * tries
@@ -168,7 +185,7 @@ export function postgresEngine(
   }
 
   async function once(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]> {
-    return withConnection(pool, link => finish(link, statements))
+    return onConnection(link => finish(link, statements))
   }
 
   /** Runs a program of one request. A statement has its own snapshot; several are sent as a transaction. Null
