@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
 import type { Source } from '../../core/source.ts'
+import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { retryChannel } from '../../system/debug.ts'
+import { systemSource } from '../../system/source.ts'
 import type {
   Engine,
   Program,
@@ -48,25 +50,45 @@ export interface PostgresEngineOptions {
   readonly tenant: string
   readonly naming: Naming
   readonly source: Source
+  /** Default: 30,000. */
+  readonly leaseMs?: number
   close(): Promise<void>
 }
 
 /** An engine that can also run a whole transaction in one round trip. */
 export interface PostgresEngine extends Engine {
   readonly tenant: string
+  /** The parameters of statements that store or read leases. */
+  leaseClock(): LeaseClock
   /** Runs statements as a transaction of their own, in one round trip. Does not retry after a lost race. */
   once(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]>
+}
+
+/** Leases are stored in the time of the server, which all clients share, and read in the time of the client.
+ *  An injected clock is the time of both. */
+export interface LeaseClock {
+  readonly client_now: number
+  /** Null: the clock of the server. */
+  readonly server_now: number | null
+}
+
+function leaseClockOf(source: Source): () => LeaseClock {
+  if (source === systemSource) return () => ({ client_now: source.now(), server_now: null })
+  return () => ({ client_now: source.now(), server_now: source.now() })
 }
 
 /** Transactions over a pool, each on one connection and for one tenant. */
 export function postgresEngine(
   pool: PostgresPool,
-  { tenant, naming, source, close }: PostgresEngineOptions,
+  { tenant, naming, source, leaseMs = usualLeaseMs, close }: PostgresEngineOptions,
 ): PostgresEngine {
-  const { statementsOf, bulkOf } = compiler(tenant)
+  const leaseClock = leaseClockOf(source)
+  const { statementsOf, bulkOf } = compiler(tenant, leaseClock)
   return {
     tenant,
     source,
+    leaseMs,
+    leaseClock,
     rowsPerStatement: null,
     query,
     read,
@@ -307,13 +329,13 @@ interface Compiler {
 }
 
 /** Makes the statements of a call. Each text is prepared once. */
-function compiler(tenant: string): Compiler {
+function compiler(tenant: string, leaseClock: () => LeaseClock): Compiler {
   const known = new Map<string, readonly PreparedStatement[]>()
   const bulk = new Map<string, PreparedStatement>()
 
   return {
     statementsOf(call) {
-      const params = { ...call.params, tenant }
+      const params = { ...call.params, ...leaseClock(), tenant }
       return textsOf(call).map(statement => bind(statement, params))
     },
     bulkOf({ name }, rows) {

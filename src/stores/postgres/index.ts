@@ -9,6 +9,7 @@ import type { Store } from '../../core/ports.ts'
 import type { Source } from '../../core/source.ts'
 import { systemSource } from '../../system/source.ts'
 import { requireNode } from '../../system/version.ts'
+import { checkLease } from '../check/lease.ts'
 import { parseTarget } from '../check/target.ts'
 import { withIndexing } from '../store/background-index.ts'
 import { followHub } from '../store/follow-hub.ts'
@@ -44,6 +45,9 @@ export interface PostgresOptions {
   /** `auto` (default): the server parses each statement once per connection, also behind a pooler in
    *  transaction mode. `off`: it parses each statement each time, which doubles the time of short ones. */
   readonly prepared?: 'auto' | 'off'
+  /** How long a process that does not renew its turn keeps the branch, from 5,000 to 60,000, by the clock of
+   *  the server. Default: 30,000. After a crash that other processes cannot see, they wait this long. */
+  readonly leaseMs?: number
 }
 
 /** Options of a store that opens its own pool. */
@@ -176,11 +180,11 @@ async function check(pool: PostgresPool): Promise<void> {
 function over(
   pool: PostgresPool,
   { tenant, prepared }: { readonly tenant: string; readonly prepared: Prepared },
-  { source = systemSource, indexing }: PostgresOptions,
+  { source = systemSource, indexing, leaseMs }: PostgresOptions,
   close: () => Promise<void>,
 ): Store {
   const naming = prepared === 'off' ? 'unnamed' : 'named'
-  const engine = withIndexing(postgresEngine(pool, { tenant, naming, source, close }), indexing)
+  const engine = withIndexing(postgresEngine(pool, { tenant, naming, source, leaseMs: checkLease(leaseMs), close }), indexing)
   const hub = followHub(engine)
   const store = storeOver(engine, () => schemaVersion(pool), hub)
   return withQuickClaim(withQuickAppend(store, engine, hub.wake), engine)
