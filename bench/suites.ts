@@ -19,6 +19,7 @@ import { loadSuite } from './rows/load.ts'
 import { parallelSuite } from './rows/parallel.ts'
 import { partsSuite } from './rows/parts.ts'
 import { peersSuite } from './rows/peers.ts'
+import { poolerSuite } from './rows/pooler.ts'
 import { postgresSuite } from './rows/postgres.ts'
 import { recorderSuite } from './rows/recorder.ts'
 import { searchSuite } from './rows/search.ts'
@@ -42,6 +43,7 @@ export const suites: readonly Suite[] = [
   writersSuite,
   postgresSuite,
   callersSuite,
+  poolerSuite,
   dispatchSuite,
   copySuite,
   httpSuite,

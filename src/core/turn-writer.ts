@@ -7,6 +7,8 @@ import type { DraftPiece, EndedTurn, Turn, TurnEnd } from './turn.ts'
 
 /** Writes the state of a running turn. */
 export interface TurnWriter {
+  /** How long a holder keeps a branch without renewing its turn. */
+  readonly leaseMs: number
   /** Adds pieces to the unfinished answer, without waiting for the disk, and renews the lease. */
   putDraft(id: ConversationId, turnKey: string, holder: Holder, pieces: readonly DraftPiece[]): Promise<void>
   /** Throws ExpiredError if the holder has lost the turn. */

@@ -107,8 +107,11 @@ export interface DraftPiece {
   readonly text: string
 }
 
-/** How long a holder keeps a branch without renewing the lease. */
+/** How long a holder keeps a branch without renewing the lease, if the store was opened with no other. */
 export const leaseMs = 30_000
+
+/** The limits of the length of a lease. */
+export const leaseLimits = { shortest: 5_000, longest: 60_000 } as const
 
 /** The largest accepted difference between the clocks of two hosts. */
 const mostSkewMs = 86_400_000
@@ -116,5 +119,5 @@ const mostSkewMs = 86_400_000
 /** Whether a lease has expired. A lease lasts half a minute. One that ends days from now was written with a
  *  wrong clock and counts as expired, because it would hold its branch for years. */
 export function hasRunOut(leaseUntil: number | null, now: number): boolean {
-  return leaseUntil === null || leaseUntil <= now || leaseUntil > now + leaseMs + mostSkewMs
+  return leaseUntil === null || leaseUntil <= now || leaseUntil > now + leaseLimits.longest + mostSkewMs
 }

@@ -60,13 +60,16 @@ export async function beginTurn(
   }
 }
 
-/** Calls `onWait` only for news. */
+/** Calls `onWait` only for news. The end of one lease may vary a little, because it comes from another
+ *  clock. */
 function tellOnce(onWait: BeginTurn['onWait']): (wait: BranchWait) => void {
-  let last = ''
+  let last: BranchWait | null = null
   return wait => {
-    const news = JSON.stringify(wait)
-    if (news !== last) onWait?.(wait)
-    last = news
+    const isSameHolder = last !== null && JSON.stringify(last.holder) === JSON.stringify(wait.holder)
+    const moved = Math.abs((last?.until?.getTime() ?? 0) - (wait.until?.getTime() ?? 0))
+    if (isSameHolder && moved < 1_000) return
+    last = wait
+    onWait?.(wait)
   }
 }
 

@@ -41,10 +41,11 @@ export async function recordLive(request: TurnRequest, limits: RecorderLimits): 
   let cancelFlush: (() => void) | null = null
   let cancelRenewal: (() => void) | null = null
   let lastWrite = source.now()
+  const renewEveryMs = Math.min(limits.renewEveryMs, store.leaseMs / 3)
   let ended: Promise<TurnReport> | null = null
 
   await begin(options.words)
-  renewAfter(limits.renewEveryMs)
+  renewAfter(renewEveryMs)
   return turnView(request, writes, {
     position,
     draft(piece) {
@@ -173,8 +174,8 @@ export async function recordLive(request: TurnRequest, limits: RecorderLimits): 
 
   async function renew(): Promise<void> {
     const silent = source.now() - lastWrite
-    if (silent >= 0 && silent < limits.renewEveryMs) return renewAfter(limits.renewEveryMs - silent)
-    renewAfter(limits.renewEveryMs)
+    if (silent >= 0 && silent < renewEveryMs) return renewAfter(renewEveryMs - silent)
+    renewAfter(renewEveryMs)
     // Queued writes will renew the lease once they are stored.
     if (queue.waiting > 0) return
     await queue.push({

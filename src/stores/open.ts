@@ -22,6 +22,9 @@ export interface OpenOptions {
   readonly tenant?: string
   /** When the search index is written. See `SqliteOptions` and `PostgresOptions`. Default: `background`. */
   readonly indexing?: 'background' | 'manual'
+  /** How long a process that does not renew its turn keeps the branch, in milliseconds, from 5,000 to 60,000.
+   *  Default: 30,000. */
+  readonly leaseMs?: number
 }
 
 /** Opens a store and owns it: the caller must call `close()`. The target is the path of an SQLite file
@@ -47,8 +50,12 @@ export async function openStore(target: string, options: OpenOptions = {}): Prom
   requireNode()
   const found = parseTarget(target)
   // Loaded lazily, so that neither driver costs the users of the other anything.
-  const { source, durability, tenant, indexing } = options
-  const shared = { ...(source && { source }), ...(indexing && { indexing }) }
+  const { source, durability, tenant, indexing, leaseMs } = options
+  const shared = {
+    ...(source && { source }),
+    ...(indexing && { indexing }),
+    ...(leaseMs !== undefined && { leaseMs }),
+  }
   if (found.engine === 'postgres') {
     if (durability !== undefined)
       throw new InvalidError('durability', 'is for SQLite: PostgreSQL has its own settings')

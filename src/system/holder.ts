@@ -20,13 +20,33 @@ export function thisHolder(): Holder {
  *  no process has its pid, or the process with that pid started at another time. A process of another host is
  *  never surely dead. */
 export function isDead(holder: Holder): boolean {
-  const here = thisHolder()
-  if (holder.host !== here.host) return false
-  if (holder.boot !== here.boot) return holder.boot !== unknownBoot && here.boot !== unknownBoot
+  if (!isVisible(holder)) return hasRebooted(holder)
   if (!exists(holder.pid)) return true
   const found = startOf(holder.pid)
   if (found === null) return false
   return found.ended || found.startedAt !== holder.startedAt
+}
+
+/** Whether a process would be seen here if it lived: it ran since the last boot of this machine, and its pid
+ *  is in the same namespace. A boot id is random, so only this machine has it; the host may have got another
+ *  name since. */
+export function isVisible(holder: Holder): boolean {
+  const here = thisHolder()
+  if (holder.boot !== here.boot) return false
+  if (here.boot === unknownBoot) return holder.host === here.host
+  return namespaceIn(holder.host) === namespaceIn(here.host)
+}
+
+/** Whether this host has booted since. Another boot id alone does not tell: it may be another machine. */
+function hasRebooted({ host, boot }: Holder): boolean {
+  const here = thisHolder()
+  return host === here.host && boot !== here.boot && boot !== unknownBoot && here.boot !== unknownBoot
+}
+
+/** The pid namespace in a host's name, or '' for that of the machine. The part before it may be missing. */
+function namespaceIn(host: string): string {
+  const last = host.split('/').at(-1)!
+  return host.includes('/') && /^\d{9,}$/.test(last) ? last : ''
 }
 
 /** Whether two holders are the same process. */

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Holder } from '../core/errors.ts'
 import type { Source } from '../core/source.ts'
-import { isDead, thisHolder } from './holder.ts'
+import { isDead, isVisible, thisHolder } from './holder.ts'
 
 /** The machine's clock and random ids. */
 export const systemSource: Source = { now: () => Date.now(), uuid: () => randomUUID() }
@@ -16,6 +16,10 @@ export interface RecorderSource extends Source {
   holder(): Holder
   /** Whether a holder is surely dead. */
   isDead(holder: Holder): boolean
+  /** Whether a holder would be seen here if it lived, so that `isDead` tells both. */
+  isVisible(holder: Holder): boolean
+  /** Milliseconds of a clock that nobody can set. */
+  elapsed(): number
   /** Calls `run` once, after `ms`. Returns a function that cancels it. An `idle` timer does not keep the
    *  process alive. */
   after(ms: number, run: () => void, options?: { readonly idle?: boolean }): () => void
@@ -26,6 +30,8 @@ export const systemRecorderSource: RecorderSource = {
   ...systemSource,
   holder: thisHolder,
   isDead,
+  isVisible,
+  elapsed: () => performance.now(),
   after(ms, run, { idle = false } = {}) {
     const timer = setTimeout(run, ms)
     if (idle) timer.unref()

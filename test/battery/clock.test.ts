@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { MessageId } from '../../src/core/ids.ts'
 import { textOf } from '../../src/core/message.ts'
 import { pathOf } from '../../src/core/path.ts'
@@ -140,6 +140,89 @@ describe.each(engines)('a wrong clock on %s', engine => {
     const mine = appendTexts(store, branch, 'Mine.')
     await expect(mine).rejects.toMatchObject({ code: 'busy' })
     clock.now = truth + 91_000
+    expect(await takeOver(store, conversation.id, undefined, source)).toHaveLength(1)
+  })
+
+  const tenMinutes = 600_000
+
+  /** Runs some work as a client whose clock is off by so much. */
+  async function withClockOff<T>(ms: number, work: () => Promise<T>): Promise<T> {
+    const real = Date.now.bind(Date)
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => real() + ms)
+    try {
+      return await work()
+    } finally {
+      clock.mockRestore()
+    }
+  }
+
+  const differences = [
+    ['ten minutes ahead of', tenMinutes],
+    ['ten minutes behind', -tenMinutes],
+  ] as const
+
+  it.each(differences)('does not end a living turn if another clock is %s its own (R9)', async (_, ms) => {
+    const store = await openStore(await freshTarget(engine))
+    onTestFinished(() => store.close())
+    const { branch, conversation } = await store.create()
+    // On PostgreSQL the holder may be anywhere; on SQLite it is a process of this machine.
+    const living = engine === 'postgres' ? holder(7) : systemRecorderSource.holder()
+    await store.append(branch, null, [say('I will think about it.')], {
+      turn: { key: 'long', step: 0, status: 'open', holder: living },
+    })
+    await withClockOff(ms, async () => {
+      expect(await takeOver(store, conversation.id)).toEqual([])
+      await expect(beginTurn(store, branch, { words: [say('Mine.')] })).rejects.toMatchObject({ code: 'busy' })
+    })
+    const { leaseUntil } = await store.renewTurn(conversation.id, 'long', living)
+    expect(Math.abs(leaseUntil!.getTime() - Date.now() - 30_000)).toBeLessThan(10_000)
+  })
+
+  it.each(differences)('does not wait for a dead holder whose clock was %s ours (R9)', async (_, ms) => {
+    const store = await openStore(await freshTarget(engine), { leaseMs: 5_000 })
+    onTestFinished(() => store.close())
+    const { branch, conversation } = await store.create()
+    const here = systemRecorderSource.holder()
+    // It ended on this machine, which had another name then.
+    const dead = { ...here, host: here.host.replace(/^[^/]*/, 'former-name'), pid: 4_194_304 }
+    const open = (key: string, who: typeof here) =>
+      withClockOff(ms, () =>
+        store.append(branch, null, [say('I will think about it.')], {
+          turn: { key, step: 0, status: 'open', holder: who },
+          onConflict: 'fork',
+        }),
+      )
+    await open('dead', dead)
+    expect(await takeOver(store, conversation.id)).toHaveLength(1)
+    if (engine !== 'postgres') return
+    // A holder elsewhere, whose death nobody sees: by the clock of the server, its lease lasts five seconds.
+    await open('elsewhere', holder(7))
+    const [turn] = (await store.listTurns(conversation.id, { status: 'open' })).items
+    const left = turn!.leaseUntil!.getTime() - Date.now()
+    expect(left).toBeGreaterThan(0)
+    expect(left).toBeLessThanOrEqual(5_000)
+  })
+
+  it('ends a turn that nobody has renewed for the longest lease, whatever the clocks say (R9)', async () => {
+    const { store, clock } = await openWithClock(engine)
+    const { branch, conversation } = await store.create()
+    const source = { ...systemRecorderSource, now: () => clock.now, elapsed: () => elapsed }
+    let elapsed = 0
+    clock.now = truth + tenMinutes
+    await store.append(branch, null, [say('I will think about it.')], {
+      turn: { key: 'long', step: 0, status: 'open', holder: systemRecorderSource.holder() },
+    })
+    clock.now = truth
+    expect(await takeOver(store, conversation.id, undefined, source)).toEqual([])
+    elapsed = 59_999
+    expect(await takeOver(store, conversation.id, undefined, source)).toEqual([])
+    // A renewal begins it again.
+    clock.now = truth + tenMinutes + 10_000
+    await store.renewTurn(conversation.id, 'long', systemRecorderSource.holder())
+    expect(await takeOver(store, conversation.id, undefined, source)).toEqual([])
+    elapsed = 119_998
+    expect(await takeOver(store, conversation.id, undefined, source)).toEqual([])
+    elapsed = 119_999
     expect(await takeOver(store, conversation.id, undefined, source)).toHaveLength(1)
   })
 })

@@ -185,7 +185,7 @@ describe('takeOver', () => {
   it('ends abandoned turns, of one branch or of all, and does not touch living ones', async () => {
     const { store, branch, id, clock } = await place()
     const dead: Holder = { ...other, pid: 666 }
-    const source = { now: clock.now, isDead: (holder: Holder) => holder.pid === 666 }
+    const source = { ...clock, isDead: (holder: Holder) => holder.pid === 666 }
     const begin = (name: string, holder: Holder) =>
       store.append({ conversationId: id, name }, null, [user(name)], {
         turn: { key: name, step: 0, status: 'open', holder },

@@ -24,6 +24,9 @@ export function clockwork(start = Date.UTC(2026, 0, 1)): Clockwork {
     uuid: () => `uuid-${made++}`,
     holder: thisHolder,
     isDead: () => false,
+    // Leases decide, as for a process of another host.
+    isVisible: () => false,
+    elapsed: () => now,
     after(ms, run, { idle = false } = {}) {
       const timer = { at: now + Math.ceil(ms), run, idle }
       timers.add(timer)

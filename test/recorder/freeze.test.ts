@@ -15,7 +15,8 @@ import { answer, final, type Line, type Point, question } from './mortal.ts'
 
 /** This process is half a minute and a second ahead of the frozen one. */
 const now = () => Date.now() + 31_000
-const later: RecorderSource = { ...systemRecorderSource, now }
+// As a process of another host, which cannot see that the frozen one lives.
+const later: RecorderSource = { ...systemRecorderSource, now, isVisible: () => false }
 
 /** A process that records a turn and is stopped in the middle, like a laptop that is closed. */
 async function frozenAt(point: Point, target: string, branch: BranchRef) {

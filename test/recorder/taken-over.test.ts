@@ -17,7 +17,7 @@ async function frozen({ drafted = '', words = 'mine' } = {}) {
     turn.draft(text(drafted))
     await it.clock.advance(150)
   }
-  const later = { now: () => it.clock.now() + 30_001, isDead: () => false }
+  const later = { ...it.clock, now: () => it.clock.now() + 30_001 }
   expect(await takeOver(it.store, it.id, undefined, later)).toHaveLength(1)
   return { ...it, turn, troubles }
 }
@@ -138,7 +138,7 @@ it('stores its messages if its branch was moved or deleted meanwhile', async () 
     await beginTurn(store, side, { words: [user('a')] }, clock),
     await beginTurn(store, it.branch, { words: [user('b')] }, clock),
   ] as const
-  await takeOver(store, id, undefined, { now: () => clock.now() + 30_001, isDead: () => false })
+  await takeOver(store, id, undefined, { ...clock, now: () => clock.now() + 30_001 })
   await store.deleteBranch(side)
   await store.moveBranch(it.branch, turns[1].head, head)
   for (const turn of turns) {

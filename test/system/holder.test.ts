@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Holder } from '../../src/core/errors.ts'
-import { isDead, thisHolder } from '../../src/system/holder.ts'
+import { isDead, isVisible, thisHolder } from '../../src/system/holder.ts'
 
 const children: ChildProcess[] = []
 afterEach(async () => {
@@ -70,8 +70,20 @@ describe('holder', () => {
   it('never reports a process of another host as dead', () => {
     const gone = { ...thisHolder(), pid: 2 ** 22 + 1 }
     expect(isDead(gone)).toBe(true)
-    expect(isDead({ ...gone, host: 'elsewhere' })).toBe(false)
     expect(isDead({ ...gone, host: 'elsewhere', boot: 'another-boot' })).toBe(false)
+    // A container of the same machine, whose processes have other pids here.
+    expect(isDead({ ...gone, host: 'elsewhere/4026539999' })).toBe(false)
+  })
+
+  it('sees processes of this machine, also if it had another name', () => {
+    const here = thisHolder()
+    const renamed = { ...here, host: here.host.replace(/^[^/]*/, 'former-name') }
+    if (process.platform !== 'linux') return
+    expect([isVisible(here), isDead(here)]).toEqual([true, false])
+    expect([isVisible(renamed), isDead(renamed)]).toEqual([true, false])
+    expect(isDead({ ...renamed, pid: 2 ** 22 + 1 })).toBe(true)
+    expect(isVisible({ ...here, boot: 'another-boot' })).toBe(false)
+    expect(isVisible({ ...here, host: `${here.host}/4026539999` })).toBe(false)
   })
 
   it('reports a zombie as dead', async () => {

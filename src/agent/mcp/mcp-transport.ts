@@ -95,6 +95,12 @@ interface ProcessOptions {
   onStderr(text: string): void
 }
 
+/** A process or one end of a pipe, which can keep our process alive or not. */
+interface Handle {
+  ref(): void
+  unref(): void
+}
+
 /** The longest line to accept; longer input is malformed. */
 const longestLine = 64 * 1024 * 1024
 
@@ -107,6 +113,7 @@ function processTransport(
   let ending: string | null = null
   let closed = false
   let closing: Promise<void> | null = null
+  const unanswered = new Set<unknown>()
   const transport: ProcessTransport & { onclose?: () => void } = {
     get ending() {
       return ending
@@ -145,23 +152,45 @@ function processTransport(
           readLines(line => receive(line)),
         )
         started.stderr.setEncoding('utf8').on('data', (text: string) => options.onStderr(text))
+        keepAlive()
       }),
     send: message =>
       new Promise((resolve, reject) => {
         if (!child?.stdin?.writable) return reject(new Error('the process has ended'))
+        noteSent(message)
         child.stdin.write(codec.serializeMessage(message), error => (error ? reject(error) : resolve()))
       }),
     close() {
       closed = true
       if (child?.pid === undefined) return Promise.resolve()
       closing ??= end(child, options.graceMs)
+      keepAlive()
       return closing
     },
   }
 
+  function noteSent(message: JSONRPCMessage): void {
+    if ('method' in message && 'id' in message) unanswered.add(message.id)
+    // A cancelled request gets no answer.
+    if ('method' in message && message.method === 'notifications/cancelled')
+      unanswered.delete(message.params?.requestId)
+    keepAlive()
+  }
+
+  /** An idle server does not keep our process alive, whose end also ends the server. */
+  function keepAlive(): void {
+    const needed = unanswered.size > 0 || closing !== null
+    for (const one of [child, child?.stdin, child?.stdout, child?.stderr] as readonly Partial<Handle>[]) {
+      if (needed) one?.ref?.()
+      else one?.unref?.()
+    }
+  }
+
   function receive(line: string): void {
     try {
-      transport.onmessage?.(codec.deserializeMessage(line))
+      const message = codec.deserializeMessage(line)
+      if ('id' in message && !('method' in message) && unanswered.delete(message.id)) keepAlive()
+      transport.onmessage?.(message)
     } catch (error) {
       // Many servers print a greeting to their output: only lines that look like JSON are reported.
       if (line.trimStart().startsWith('{')) transport.onerror?.(error as Error)

@@ -1,7 +1,6 @@
 import { BusyError, type Holder } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { MessageRange, Summary } from '../../core/summary.ts'
-import { leaseMs } from '../../core/turn.ts'
 import type { TurnWriter } from '../../core/turn-writer.ts'
 import type { RecorderSource } from '../../system/source.ts'
 
@@ -26,7 +25,7 @@ const running = new WeakMap<object, Set<ConversationId>>()
  *  a summary. A claim cannot be returned; others wait until it expires, at most 30 seconds, and then find the
  *  summary. */
 export async function claimRange(
-  store: Pick<TurnWriter, 'claimSummary'>,
+  store: Pick<TurnWriter, 'claimSummary' | 'leaseMs'>,
   id: ConversationId,
   range: MessageRange,
   { holder, after, signal }: { holder: Holder; after: RecorderSource['after']; signal?: AbortSignal },
@@ -60,7 +59,7 @@ export async function claimRange(
   function kept(): RangeClaim {
     const lost = new AbortController()
     let ended = false
-    let cancel = after(leaseMs / 3, renew, { idle: true })
+    let cancel = after(store.leaseMs / 3, renew, { idle: true })
     return {
       state: 'claimed',
       signal: signal ? AbortSignal.any([signal, lost.signal]) : lost.signal,
@@ -82,7 +81,7 @@ export async function claimRange(
       )
     }
     function again(): void {
-      if (!ended) cancel = after(leaseMs / 3, renew, { idle: true })
+      if (!ended) cancel = after(store.leaseMs / 3, renew, { idle: true })
     }
   }
 }

@@ -25,7 +25,7 @@ import { coverable, keptVerbatim } from './summary-plan.ts'
 import { chunksOf, roomIn, type SummaryRoom, summaryRequest } from './summary-prompt.ts'
 
 /** The methods of a store that `summarize` needs. */
-export type SummaryStore = ContextReader & Pick<TurnWriter, 'claimSummary' | 'putSummary'>
+export type SummaryStore = ContextReader & Pick<TurnWriter, 'leaseMs' | 'claimSummary' | 'putSummary'>
 
 /** Which model summarizes, and how much. */
 export interface SummarizeOptions {

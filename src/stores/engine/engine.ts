@@ -63,6 +63,8 @@ export type IndexWork = 'tidy' | 'clear'
  *  SkeinErrors. */
 export interface Engine {
   readonly source: Source
+  /** How long a holder keeps a branch without renewing its turn. */
+  readonly leaseMs: number
   /** Most rows that a statement should look at, because the process does nothing else meanwhile. Null if the
    *  process does not wait for statements. */
   readonly rowsPerStatement: number | null

@@ -34,6 +34,9 @@ export interface BatchClient {
   query(batch: Batch): unknown
 }
 
+/** How statements are sent. `named`: parsed once per connection. `unnamed`: parsed each time. */
+export type Naming = 'named' | 'unnamed'
+
 /** The columns of a prepared statement do not change, so the server describes them once. */
 const described = new WeakMap<Connection, Map<string, readonly Column[]>>()
 
@@ -44,15 +47,18 @@ export class Batch {
   #resolve!: (results: readonly BatchResult[]) => void
   #reject!: (error: Error) => void
   readonly #statements: readonly BoundStatement[]
+  readonly #naming: Naming
   readonly #results: BatchResult[] = []
   #rows: Row[] = []
   #columns: readonly Column[] = []
   #readRow: RowReader | null = null
   #known: Map<string, readonly Column[]> = new Map()
+  #connection: Connection | null = null
   #stopListening: () => void = () => {}
 
-  constructor(statements: readonly BoundStatement[]) {
+  constructor(statements: readonly BoundStatement[], naming: Naming) {
     this.#statements = statements
+    this.#naming = naming
     this.done = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -61,27 +67,61 @@ export class Batch {
 
   /** Called by pg when the connection is free. */
   submit(connection: Connection): void {
+    this.#connection = connection
     this.#known = described.get(connection) ?? new Map()
     described.set(connection, this.#known)
-    const parsing: BoundStatement['statement'][] = []
     connection.stream.cork?.()
     try {
-      for (const { statement, values } of this.#statements) {
-        const { name, sql } = statement
-        if (connection.parsedStatements[name] === undefined && !parsing.includes(statement)) {
-          connection.parse({ text: sql, name })
-          parsing.push(statement)
-        }
-        connection.bind({ portal: '', statement: name, values: values as unknown[] })
-        if (!this.#known.has(name)) connection.describe({ type: 'P', name: '' })
-        connection.execute({ portal: '', rows: 0 })
-      }
+      const parsing = this.#naming === 'named' ? this.#sendNamed(connection) : this.#sendUnnamed(connection)
       connection.sync()
+      if (parsing.length > 0) this.#noteParsed(connection, parsing)
     } finally {
       connection.stream.uncork?.()
     }
-    if (parsing.length > 0) this.#noteParsed(connection, parsing)
     this.#begin()
+  }
+
+  /** Returns the statements that the server has to parse. */
+  #sendNamed(connection: Connection): readonly BoundStatement['statement'][] {
+    const parsing: BoundStatement['statement'][] = []
+    for (const { statement, values } of this.#statements) {
+      const { name, sql } = statement
+      if (connection.parsedStatements[name] === undefined && !parsing.includes(statement)) {
+        connection.parse({ text: sql, name })
+        parsing.push(statement)
+      }
+      this.#execute(connection, name, { statement, values })
+    }
+    return parsing
+  }
+
+  /** A repeated statement is parsed once. */
+  #sendUnnamed(connection: Connection): readonly [] {
+    let parsed: BoundStatement['statement'] | null = null
+    for (const bound of this.#statements) {
+      if (bound.statement !== parsed) connection.parse({ text: bound.statement.sql, name: '' })
+      parsed = bound.statement
+      this.#execute(connection, '', bound)
+    }
+    return []
+  }
+
+  #execute(connection: Connection, name: string, { statement, values }: BoundStatement): void {
+    connection.bind({ portal: '', statement: name, values: values as unknown[] })
+    if (!this.#known.has(statement.name)) connection.describe({ type: 'P', name: '' })
+    connection.execute({ portal: '', rows: 0 })
+  }
+
+  /** Notes what an error says about a statement: behind a pooler, a transaction may run on a connection of the
+   *  server that has not parsed it, or on one that has. The text of the error is translated, the name is
+   *  not. */
+  #noteMisplaced(error: Error & { readonly code?: unknown }): void {
+    if (this.#connection === null || (error.code !== '26000' && error.code !== '42P05')) return
+    const { parsedStatements } = this.#connection
+    const found = this.#statements.find(({ statement: { name } }) => name !== '' && error.message.includes(name))
+    if (!found) return
+    if (error.code === '26000') delete parsedStatements[found.statement.name]
+    else parsedStatements[found.statement.name] = found.statement.sql
   }
 
   /** A parsed statement survives an error in the same batch, so each one is recorded when the server
@@ -90,7 +130,7 @@ export class Batch {
     let parsed = 0
     const listener = () => {
       const { name, sql } = parsing[parsed++]!
-      connection.parsedStatements[name] = sql
+      if (name !== '') connection.parsedStatements[name] = sql
     }
     connection.on('parseComplete', listener)
     this.#stopListening = () => connection.removeListener('parseComplete', listener)
@@ -133,6 +173,7 @@ export class Batch {
 
   handleError(error: Error): void {
     this.#stopListening()
+    this.#noteMisplaced(error)
     this.#reject(error)
   }
 
@@ -146,8 +187,9 @@ export class Batch {
 export function runBatch(
   client: BatchClient,
   statements: readonly BoundStatement[],
+  naming: Naming = 'named',
 ): Promise<readonly BatchResult[]> {
-  const batch = new Batch(statements)
+  const batch = new Batch(statements, naming)
   client.query(batch)
   return batch.done
 }

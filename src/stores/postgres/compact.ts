@@ -31,7 +31,7 @@ interface TableRow {
 /** Rewrites our tables one after another, those of all tenants, and replaces the planner's statistics, which
  *  quote rows. */
 export async function compactTables(pool: PostgresPool): Promise<CompactReceipt> {
-  return withConnection(pool, async link => {
+  return withConnection(pool, 'unnamed', async link => {
     const before = await readTables(link)
     const foreign = before.find(({ owned }) => owned !== 1)
     // The server would only warn, and skip the table.

@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
 import type { Source } from '../../core/source.ts'
+import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { retryChannel } from '../../system/debug.ts'
+import { systemSource } from '../../system/source.ts'
 import type {
   Engine,
   Program,
@@ -12,10 +14,10 @@ import type {
 } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
 import type { StatementName } from '../engine/statements.ts'
-import type { BatchResult } from './batch.ts'
+import type { BatchResult, Naming } from './batch.ts'
 import { completeTail, pathRow, tailRow } from './chain-rows.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
-import { isBroken, isLostRace, translate, translateCommit } from './errors.ts'
+import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
 import { type BoundStatement, bind, type PreparedStatement, prepare, type RowReader } from './prepared.ts'
 import { bulkQueries } from './queries/bulk.ts'
@@ -23,6 +25,10 @@ import { queries } from './queries/index.ts'
 
 /** How often a transaction is run before a lost race is reported to the caller. */
 const mostTries = 10
+
+/** How often prepared statements may be missing, or there already, before they are sent without names. A
+ *  pooler with connections that others use causes this until all of them know our statements. */
+const mostMisplaced = 3
 
 /** Most statements to batch into one round trip. */
 const mostWaiting = 200
@@ -37,30 +43,52 @@ const begin = bind(prepare('BEGIN ISOLATION LEVEL READ COMMITTED'), {})
 const beginReading = bind(prepare('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), {})
 const relax = bind(prepare('SET LOCAL synchronous_commit = off'), {})
 const commit = bind(prepare('COMMIT'), {})
-const rollback = bind(prepare('ROLLBACK'), {})
+// Without a name: after an error, it must not fail because the server does not know it.
+const rollback = bind({ ...prepare('ROLLBACK'), name: '' }, {})
 
 export interface PostgresEngineOptions {
   readonly tenant: string
+  readonly naming: Naming
   readonly source: Source
+  /** Default: 30,000. */
+  readonly leaseMs?: number
   close(): Promise<void>
 }
 
 /** An engine that can also run a whole transaction in one round trip. */
 export interface PostgresEngine extends Engine {
   readonly tenant: string
+  /** The parameters of statements that store or read leases. */
+  leaseClock(): LeaseClock
   /** Runs statements as a transaction of their own, in one round trip. Does not retry after a lost race. */
   once(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]>
+}
+
+/** Leases are stored in the time of the server, which all clients share, and read in the time of the client.
+ *  An injected clock is the time of both. */
+export interface LeaseClock {
+  readonly client_now: number
+  /** Null: the clock of the server. */
+  readonly server_now: number | null
+}
+
+function leaseClockOf(source: Source): () => LeaseClock {
+  if (source === systemSource) return () => ({ client_now: source.now(), server_now: null })
+  return () => ({ client_now: source.now(), server_now: source.now() })
 }
 
 /** Transactions over a pool, each on one connection and for one tenant. */
 export function postgresEngine(
   pool: PostgresPool,
-  { tenant, source, close }: PostgresEngineOptions,
+  { tenant, naming, source, leaseMs = usualLeaseMs, close }: PostgresEngineOptions,
 ): PostgresEngine {
-  const { statementsOf, bulkOf } = compiler(tenant)
+  const leaseClock = leaseClockOf(source)
+  const { statementsOf, bulkOf } = compiler(tenant, leaseClock)
   return {
     tenant,
     source,
+    leaseMs,
+    leaseClock,
     rowsPerStatement: null,
     query,
     read,
@@ -79,12 +107,23 @@ export function postgresEngine(
     tidyAfter: 1_024,
   }
 
+  /** Runs work that can be repeated. */
+  async function onConnection<T>(work: (link: PooledConnection) => Promise<T>): Promise<T> {
+    for (let misplaced = 0; ; misplaced++) {
+      try {
+        return await withConnection(pool, misplaced < mostMisplaced ? naming : 'unnamed', work)
+      } catch (error) {
+        if (!(isMisplaced(error) || isOfOther(error)) || misplaced === mostMisplaced) throw error
+      }
+    }
+  }
+
   async function query<T>(program: () => Program<T>): Promise<T> {
-    return withConnection(pool, async link => drive(program(), link, [], { mayWait: false })).catch(rethrow)
+    return onConnection(async link => drive(program(), link, [], { mayWait: false })).catch(rethrow)
   }
 
   async function read<T>(program: () => Program<T>, expected: 'one' | 'many' = 'many'): Promise<T> {
-    return withConnection(pool, async link => {
+    return onConnection(async link => {
       const early = expected === 'one' ? await driveOne(program(), link) : null
       if (early) return early.value
       const waiting = [beginReading]
@@ -92,7 +131,7 @@ export function postgresEngine(
         return await drive(program(), link, waiting, { mayWait: false })
       } finally {
         // The end of a read transaction needs no confirmation, so the result is returned first.
-        if (waiting.length === 0) link.run([rollback]).catch(link.spoil)
+        if (waiting.length === 0) link.keepUntil(link.run([rollback]).catch(link.spoil))
       }
     }).catch(rethrow)
   }
@@ -100,7 +139,7 @@ export function postgresEngine(
   async function write<T>(program: () => Program<T>, mode: WriteMode = 'durable'): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
-        return await withConnection(pool, link => transact(link, program(), mode === 'relaxed' || mode === 'bulk'))
+        return await onConnection(link => transact(link, program(), mode === 'relaxed' || mode === 'bulk'))
       } catch (error) {
         if (!isLostRace(error) || tries === mostTries) throw translate(error)
         const pauseMs = Math.random() * 5 * tries
@@ -168,7 +207,7 @@ export function postgresEngine(
   }
 
   async function once(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]> {
-    return withConnection(pool, link => finish(link, statements))
+    return onConnection(link => finish(link, statements))
   }
 
   /** Runs a program of one request. A statement has its own snapshot; several are sent as a transaction. Null
@@ -290,13 +329,13 @@ interface Compiler {
 }
 
 /** Makes the statements of a call. Each text is prepared once. */
-function compiler(tenant: string): Compiler {
+function compiler(tenant: string, leaseClock: () => LeaseClock): Compiler {
   const known = new Map<string, readonly PreparedStatement[]>()
   const bulk = new Map<string, PreparedStatement>()
 
   return {
     statementsOf(call) {
-      const params = { ...call.params, tenant }
+      const params = { ...call.params, ...leaseClock(), tenant }
       return textsOf(call).map(statement => bind(statement, params))
     },
     bulkOf({ name }, rows) {

@@ -88,9 +88,7 @@ const rightsHint =
   'Let the owner of the database run skein migrate once. Then: GRANT USAGE ON SCHEMA skein TO the role, ' +
   'and GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA skein TO it'
 
-const poolerHint =
-  'Connect to the server directly, or use the pooler in session mode. PgBouncer 1.21 or newer also works in ' +
-  'transaction mode with max_prepared_statements'
+const poolerHint = 'Use the pooler in transaction or session mode, or connect to the server directly'
 
 function refusedLogin(cause: Error): MisconfiguredError {
   return new MisconfiguredError('login', `PostgreSQL refused the login: ${cause.message}`, {
@@ -143,11 +141,15 @@ export function isBroken(error: unknown): boolean {
   return state.startsWith('08') || /^57P0[1-5]$/.test(state) || state === '53300'
 }
 
-/** Whether the connection lost its prepared statements, or is in the transaction of another client. */
-export function isMixedUp(error: unknown): boolean {
-  return error instanceof MisconfiguredError
-    ? error.part === 'pooler'
-    : ['26000', '42P05', '25P02'].includes(stateOf(error) ?? '')
+/** Whether a prepared statement is not where we expect it: behind a pooler, the next transaction may run on
+ *  another connection of the server. Nothing was written. */
+export function isMisplaced(error: unknown): boolean {
+  return ['26000', '42P05'].includes(stateOf(error) ?? '')
+}
+
+/** Whether the connection is in the failed transaction of another client. */
+export function isOfOther(error: unknown): boolean {
+  return stateOf(error) === '25P02'
 }
 
 /** Whether the server of the connection cannot write. After a fail-over it may have become a standby, and a

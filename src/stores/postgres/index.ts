@@ -9,6 +9,7 @@ import type { Store } from '../../core/ports.ts'
 import type { Source } from '../../core/source.ts'
 import { systemSource } from '../../system/source.ts'
 import { requireNode } from '../../system/version.ts'
+import { checkLease } from '../check/lease.ts'
 import { parseTarget } from '../check/target.ts'
 import { withIndexing } from '../store/background-index.ts'
 import { followHub } from '../store/follow-hub.ts'
@@ -41,6 +42,12 @@ export interface PostgresOptions {
   /** `background` (default): the search index is written after the messages, while this process is idle.
    *  `manual`: only by `indexSearch`. */
   readonly indexing?: 'background' | 'manual'
+  /** `auto` (default): the server parses each statement once per connection, also behind a pooler in
+   *  transaction mode. `off`: it parses each statement each time, which doubles the time of short ones. */
+  readonly prepared?: 'auto' | 'off'
+  /** How long a process that does not renew its turn keeps the branch, from 5,000 to 60,000, by the clock of
+   *  the server. Default: 30,000. After a crash that other processes cannot see, they wait this long. */
+  readonly leaseMs?: number
 }
 
 /** Options of a store that opens its own pool. */
@@ -60,7 +67,8 @@ export interface BorrowPostgresOptions extends PostgresOptions {
   readonly schema?: 'migrate' | 'check'
 }
 
-/** Opens a connection pool and owns it: closing the store closes the pool.
+/** Opens a connection pool and owns it: closing the store closes the pool. The URL may contain `prepared`, as in
+ *  `postgres://host/database?prepared=off`; see `PostgresOptions`.
  *
  * @example
  * ```ts
@@ -74,7 +82,7 @@ export interface BorrowPostgresOptions extends PostgresOptions {
 export async function openPostgresStore(url: string, options: OpenPostgresOptions = {}): Promise<Store> {
   requireNode()
   const tenant = tenantOf(options)
-  const connectionString = checkUrl(url)
+  const { connectionString, prepared } = readUrl(url, options.prepared)
   const { Pool } = await loadPg()
   const pool = new Pool({
     connectionString,
@@ -91,13 +99,15 @@ export async function openPostgresStore(url: string, options: OpenPostgresOption
   })
   // A broken idle connection is replaced when the next one is needed.
   pool.on('error', () => {})
+  // A connection may break in the moment in which the pool hands it out, when nobody listens to it.
+  pool.on('connect', client => client.on('error', () => {}))
   try {
     await migrateDatabase(pool)
   } catch (error) {
     await pool.end()
     throw error
   }
-  return over(pool, tenant, options, async () => {
+  return over(pool, { tenant, prepared }, options, async () => {
     if (!pool.ending) await pool.end()
   })
 }
@@ -120,17 +130,40 @@ export async function openPostgresStore(url: string, options: OpenPostgresOption
 export async function postgresStore(pool: PostgresPool, options: BorrowPostgresOptions = {}): Promise<Store> {
   requireNode()
   const tenant = tenantOf(options)
+  const prepared = checkPrepared(options.prepared ?? 'auto', 'prepared')
   if (options.schema === 'check') await check(pool)
   else await migrateDatabase(pool)
-  return over(pool, tenant, options, async () => {})
+  return over(pool, { tenant, prepared }, options, async () => {})
 }
 
-/** Returns the URL. A path of a socket is left to pg. */
-function checkUrl(url: string): string {
-  if (typeof url === 'string' && /^(\/(?!\/)|socket:)/.test(url)) return url
+type Prepared = NonNullable<PostgresOptions['prepared']>
+
+interface OpenUrl {
+  readonly connectionString: string
+  readonly prepared: Prepared
+}
+
+/** Checks the URL, and takes out the parameter that is not pg's. A path of a socket is left to pg. An option
+ *  overrides the URL. */
+function readUrl(url: string, option: Prepared | undefined): OpenUrl {
+  if (typeof url === 'string' && /^(\/(?!\/)|socket:)/.test(url))
+    return { connectionString: url, prepared: checkPrepared(option ?? 'auto', 'prepared') }
   const target = parseTarget(url, 'url')
-  if (target.engine === 'postgres') return target.url
-  throw new InvalidError('url', 'is not a postgres:// URL')
+  if (target.engine !== 'postgres') throw new InvalidError('url', 'is not a postgres:// URL')
+  const [address = '', query = ''] = target.url.split(/\?(.*)/s)
+  const parameters = query.split('&')
+  const own = parameters.filter(one => one.startsWith('prepared='))
+  const others = parameters.filter(one => !own.includes(one)).join('&')
+  const named = own.at(-1)?.slice('prepared='.length)
+  return {
+    connectionString: others === '' ? address : `${address}?${others}`,
+    prepared: option ? checkPrepared(option, 'prepared') : checkPrepared(named ?? 'auto', 'url: prepared'),
+  }
+}
+
+function checkPrepared(value: string, field: string): Prepared {
+  if (value === 'auto' || value === 'off') return value
+  throw new InvalidError(field, 'is neither auto nor off')
 }
 
 async function check(pool: PostgresPool): Promise<void> {
@@ -146,11 +179,12 @@ async function check(pool: PostgresPool): Promise<void> {
 
 function over(
   pool: PostgresPool,
-  tenant: string,
-  { source = systemSource, indexing }: PostgresOptions,
+  { tenant, prepared }: { readonly tenant: string; readonly prepared: Prepared },
+  { source = systemSource, indexing, leaseMs }: PostgresOptions,
   close: () => Promise<void>,
 ): Store {
-  const engine = withIndexing(postgresEngine(pool, { tenant, source, close }), indexing)
+  const naming = prepared === 'off' ? 'unnamed' : 'named'
+  const engine = withIndexing(postgresEngine(pool, { tenant, naming, source, leaseMs: checkLease(leaseMs), close }), indexing)
   const hub = followHub(engine)
   const store = storeOver(engine, () => schemaVersion(pool), hub)
   return withQuickClaim(withQuickAppend(store, engine, hub.wake), engine)

@@ -27,7 +27,7 @@ export const newestVersion = released.at(-1)!.version
 
 /** The schema version of a database, or 0 if it contains no store. */
 export async function schemaVersion(pool: PostgresPool): Promise<number> {
-  return withConnection(pool, versionOn).catch(error => {
+  return withConnection(pool, 'unnamed', versionOn).catch(error => {
     throw translate(error)
   })
 }
@@ -42,7 +42,7 @@ export async function migrateDatabase(
   const newest = migrations.at(-1)?.version ?? 0
   for (let tries = 1; ; tries++) {
     try {
-      return await withConnection(pool, link => migrateOn(link, migrations, newest))
+      return await withConnection(pool, 'unnamed', link => migrateOn(link, migrations, newest))
     } catch (error) {
       if (!isLostStart(error) || tries === mostTries) throw translate(error)
     }

@@ -1,6 +1,6 @@
 import { statementChannel } from '../../system/debug.ts'
-import { type BatchResult, runBatch } from './batch.ts'
-import { isBroken, isMixedUp, isOfStandby, translate } from './errors.ts'
+import { type BatchResult, type Naming, runBatch } from './batch.ts'
+import { isBroken, isOfOther, isOfStandby, translate } from './errors.ts'
 import type { BoundStatement } from './prepared.ts'
 
 /** The part of pg's client that we use. */
@@ -39,15 +39,19 @@ export interface PooledConnection {
   takeWarnings(): readonly string[]
   /** Discards the connection after the work, because its state is unknown. */
   spoil(): void
+  /** Keeps the connection until some work is done that the result does not depend on. */
+  keepUntil(done: Promise<unknown>): void
 }
 
 /** Borrows a connection for some work. Throws UnavailableError if there is none. */
 export async function withConnection<T>(
   pool: PostgresPool,
+  naming: Naming,
   work: (link: PooledConnection) => Promise<T>,
 ): Promise<T> {
   const client = await connect(pool)
   let spoilt = false
+  let last: Promise<unknown> | null = null
   let warnings: string[] = []
   // Without a listener of its own, a client that loses its server would end the process.
   const onError = () => {
@@ -61,17 +65,27 @@ export async function withConnection<T>(
   try {
     return await work({
       run: statements =>
-        statementChannel.hasSubscribers ? traced(client, statements) : runBatch(client, statements),
+        statementChannel.hasSubscribers
+          ? traced(client, statements, naming)
+          : runBatch(client, statements, naming),
       execute: async text => {
         await client.query(text)
       },
       takeWarnings: () => warnings.splice(0),
       spoil: onError,
+      keepUntil: done => {
+        last = done
+      },
     })
   } catch (error) {
-    if (isBroken(error) || isMixedUp(error) || isOfStandby(error)) spoilt = true
+    if (isBroken(error) || isOfOther(error) || isOfStandby(error)) spoilt = true
     throw error
   } finally {
+    if (last === null) release()
+    else void (last as Promise<unknown>).then(release, release)
+  }
+
+  function release(): void {
     warnings = []
     client.release(spoilt)
     client.removeListener('notice', onNotice)
@@ -82,6 +96,7 @@ export async function withConnection<T>(
 async function traced(
   client: PostgresClient,
   statements: readonly BoundStatement[],
+  naming: Naming,
 ): Promise<readonly BatchResult[]> {
   const start = performance.now()
   const trace = {
@@ -89,7 +104,7 @@ async function traced(
     statements: statements.map(({ statement }) => statement.label),
   } as const
   try {
-    const results = await runBatch(client, statements)
+    const results = await runBatch(client, statements, naming)
     const rows = results.reduce((sum, { rows, changes }) => sum + Math.max(rows.length, changes), 0)
     statementChannel.publish({ ...trace, rows, ms: performance.now() - start })
     return results

@@ -4,7 +4,6 @@ import type { NonEmpty } from '../../core/message.ts'
 import type { Appended, Store } from '../../core/ports.ts'
 import { titleOfMessages } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
-import { leaseMs } from '../../core/turn.ts'
 import { holderText } from '../engine/row-to-value.ts'
 import { appendRequest } from '../store/store-over.ts'
 import type { PostgresEngine } from './engine.ts'
@@ -28,7 +27,10 @@ export function withQuickAppend(store: Store, engine: PostgresEngine, wake: () =
   return {
     ...store,
     append: async (branch, expectedHead, messages, options = {}) => {
-      const request = appendRequest(branch, expectedHead, messages, options, engine.source.now())
+      const request = appendRequest(branch, expectedHead, messages, options, {
+        now: engine.source.now(),
+        leaseMs: engine.leaseMs,
+      })
       const quick = await quickAppend(engine, request).finally(wake)
       return quick ?? store.append(branch, expectedHead, messages, options)
     },
@@ -40,7 +42,12 @@ async function quickAppend(engine: PostgresEngine, request: Request): Promise<Ap
   const { ref } = request
   if (!isPlain(request)) return null
   const ids = idsOf(request)
-  const params = { tenant: engine.tenant, ...paramsOf(request, ids), ...turnParams(request) }
+  const params = {
+    tenant: engine.tenant,
+    ...engine.leaseClock(),
+    ...paramsOf(request, ids),
+    ...turnParams(request),
+  }
   const statements = statementsFor(request).map(statement => bind(statement, params))
   try {
     engine.noteUnindexed()
@@ -105,7 +112,7 @@ function paramsOf({ ref, expectedHead, messages, turn, now }: Request, ids: read
   }
 }
 
-function turnParams({ turn, now }: Request): object {
+function turnParams({ turn, now, leaseMs }: Request): object {
   if (turn === undefined) return {}
   const status = turn.status ?? 'complete'
   const usage = turn.usage ?? {}

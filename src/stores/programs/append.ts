@@ -21,6 +21,7 @@ export interface AppendRequest {
   readonly turn: TurnStep | undefined
   readonly onConflict: 'refuse' | 'fork'
   readonly now: number
+  readonly leaseMs: number
 }
 
 /** Appends and moves the head. The order of the checks is part of the contract: a retry of a stored step
@@ -92,7 +93,7 @@ function* grow(
   branch: string,
   parent: PositionRow,
 ): Program<Appended> {
-  const { ref, messages, turn, now } = request
+  const { ref, messages, turn, now, leaseMs } = request
   const { conv } = state
   const start = state.next_seq
   const turnSeq = turn ? (ongoing?.first ?? start) : null
@@ -114,7 +115,7 @@ function* grow(
     head = placed
   }
   yield* run('setHead', { conv, name: branch, ...headFields(head), now })
-  if (turn) yield* writeTurn(conv, ongoing, turn, { branch, first: start, last: head.seq, now })
+  if (turn) yield* writeTurn(conv, ongoing, turn, { branch, first: start, last: head.seq, now, leaseMs })
   yield* run(growthOf(state), {
     conv,
     next_seq: start + ids.length,

@@ -3,7 +3,7 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Appended } from '../../core/ports.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
-import { addUsage, leaseMs, type TurnStep, type Usage } from '../../core/turn.ts'
+import { addUsage, type TurnStep, type Usage } from '../../core/turn.ts'
 import { all, type Program, run } from '../engine/engine.ts'
 import { dateOrNull, holderFromText, holderText } from '../engine/row-to-value.ts'
 import type { Conv, TurnRow } from '../engine/rows.ts'
@@ -69,9 +69,9 @@ export function* writeTurn(
   conv: Conv,
   ongoing: TurnRow | undefined,
   step: TurnStep,
-  written: { branch: string; first: number; last: number; now: number },
+  written: { branch: string; first: number; last: number; now: number; leaseMs: number },
 ): Program<void> {
-  const { branch, first, last, now } = written
+  const { branch, first, last, now, leaseMs } = written
   const status = step.status ?? 'complete'
   const open = status === 'open'
   const lease_until = open ? now + leaseMs : null

@@ -4,12 +4,13 @@ import type { ConversationId } from '../../core/ids.ts'
 import type { OrderedPageOptions, Page } from '../../core/listing.ts'
 import { containsSeq } from '../../core/runs.ts'
 import type { MessageRange, NewSummary, Summary, SummaryClaim } from '../../core/summary.ts'
-import { hasRunOut, leaseMs } from '../../core/turn.ts'
+import { hasRunOut } from '../../core/turn.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
 import { dateOrNull, holderFromText, holderText, summaryFromRow } from '../engine/row-to-value.ts'
 import type { LocatedRow } from '../engine/rows.ts'
 import { aboveAll, defaultLimit, pageOf, readCursor } from './cursor.ts'
 import { lockLiving, needConversation, needMessageIn } from './lookup.ts'
+import type { LeaseTime } from './turns.ts'
 
 export function* listSummaries(id: ConversationId, options: OrderedPageOptions): Program<Page<Summary>> {
   const { conv } = yield* needConversation(id)
@@ -38,7 +39,7 @@ export function* claimSummary(
   id: ConversationId,
   range: MessageRange,
   holder: Holder,
-  now: number,
+  { now, leaseMs }: LeaseTime,
 ): Program<SummaryClaim> {
   const { conv } = yield* lockLiving(id)
   const { first: from, last: to } = yield* needRange(id, range)

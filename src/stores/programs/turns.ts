@@ -8,7 +8,6 @@ import {
   addUsage,
   type DraftPiece,
   type EndedTurn,
-  leaseMs,
   type Turn,
   type TurnEnd,
   type Usage,
@@ -20,6 +19,12 @@ import { aboveAll, defaultLimit, numberAfter, pageOf } from './cursor.ts'
 import { growthOf, headFields, headPosition, insertMessage } from './insert-message.ts'
 import { lockBranch, lockLiving, needBranch, needConversation } from './lookup.ts'
 import { charged, checkHeldBy, heldBy } from './steps.ts'
+
+/** When a lease begins, and how long it lasts. */
+export interface LeaseTime {
+  readonly now: number
+  readonly leaseMs: number
+}
 
 export function* findTurn(id: ConversationId, key: string): Program<Turn | null> {
   const { conv } = yield* needConversation(id)
@@ -75,7 +80,7 @@ export function* putDraft(
   key: string,
   holder: Holder,
   added: readonly DraftPiece[],
-  now: number,
+  { now, leaseMs }: LeaseTime,
 ): Program<void> {
   const { conv } = yield* lockLiving(id)
   yield* needHeldTurn(conv, key, holder)
@@ -105,7 +110,12 @@ function* checkSamePiece(conv: Conv, key: string, piece: DraftPiece): Program<vo
   throw new KeyReusedError(key, `piece ${piece.n} of turn ${JSON.stringify(key)} holds another text`)
 }
 
-export function* renewTurn(id: ConversationId, key: string, holder: Holder, now: number): Program<Turn> {
+export function* renewTurn(
+  id: ConversationId,
+  key: string,
+  holder: Holder,
+  { now, leaseMs }: LeaseTime,
+): Program<Turn> {
   const { conv } = yield* lockLiving(id)
   const row = yield* needHeldTurn(conv, key, holder)
   const lease_until = now + leaseMs
@@ -150,7 +160,7 @@ export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: num
 const untitled = { tokens_used: 0, cost: 0, title: null, title_folded: null }
 
 /** Reopens a turn that was interrupted or failed, if the branch has not continued since. */
-export function* reopenTurn(ref: BranchRef, holder: Holder, now: number): Program<Turn | null> {
+export function* reopenTurn(ref: BranchRef, holder: Holder, { now, leaseMs }: LeaseTime): Program<Turn | null> {
   const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
   const open = yield* first('openTurnOn', { conv, name: branch.name })

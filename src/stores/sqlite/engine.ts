@@ -1,6 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { Remnant } from '../../core/removal.ts'
 import type { Source } from '../../core/source.ts'
+import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { statementChannel } from '../../system/debug.ts'
 import type {
   Engine,
@@ -22,6 +23,8 @@ const rowsPerStatement = 20_000
 
 export interface SqliteEngineOptions {
   readonly source: Source
+  /** Default: 30,000. */
+  readonly leaseMs?: number
   /** The path of the store, for errors. Default: the file of the handle. */
   readonly file?: string
   /** Whether closing the engine closes the handle, and whether the engine makes checkpoints. */
@@ -34,7 +37,7 @@ export interface SqliteEngineOptions {
  *  process runs in between. On a handle of ours, writes go through a queue (`group-commit.ts`); on a borrowed
  *  one each runs at once, inside the owner's transaction if there is one. */
 export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine {
-  const { source, owned } = options
+  const { source, leaseMs = usualLeaseMs, owned } = options
   const file = options.file ?? fileOf(db)
   const call = caller(db)
   const begin = runner(db, 'BEGIN')
@@ -62,6 +65,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
 
   return {
     source,
+    leaseMs,
     rowsPerStatement,
     query,
     read,

@@ -47,6 +47,7 @@ export function storeOver(
   const engine = wakingAfterWrites(given, hub)
   const { query, read, write, source } = engine
   const now = () => source.now()
+  const lease = () => ({ now: now(), leaseMs: given.leaseMs })
 
   return {
     getConversation: async id => query(() => conversations.getConversation(conversationId(id))),
@@ -109,7 +110,7 @@ export function storeOver(
       return write(() => conversations.updateConversation(conversationId(id), patch, now()))
     },
     append: async (branch, expectedHead, messages, options = {}) => {
-      const request = appendRequest(branch, expectedHead, messages, options, now())
+      const request = appendRequest(branch, expectedHead, messages, options, lease())
       return write(() => append(request))
     },
     save: async (id, items) => {
@@ -160,15 +161,16 @@ export function storeOver(
     reset: async (ref, options = {}) =>
       write(() => branches.reset(checked.checkRef(ref), options.keepPrompt ?? true, now())),
 
+    leaseMs: given.leaseMs,
     putDraft: async (id, key, holder, pieces) => {
       checkName(key, 'turn key')
       checked.checkHolder(holder)
       checked.checkPieces(pieces)
-      return write(() => turns.putDraft(conversationId(id), key, holder, pieces, now()), 'relaxed')
+      return write(() => turns.putDraft(conversationId(id), key, holder, pieces, lease()), 'relaxed')
     },
     renewTurn: async (id, key, holder) => {
       checked.checkHolder(holder)
-      return write(() => turns.renewTurn(conversationId(id), checkName(key, 'turn key'), holder, now()))
+      return write(() => turns.renewTurn(conversationId(id), checkName(key, 'turn key'), holder, lease()))
     },
     endTurn: async (id, key, end) => {
       checked.checkTurnEnd(end)
@@ -176,7 +178,7 @@ export function storeOver(
     },
     reopenTurn: async (ref, holder) => {
       checked.checkHolder(holder)
-      return write(() => turns.reopenTurn(checked.checkRef(ref), holder, now()))
+      return write(() => turns.reopenTurn(checked.checkRef(ref), holder, lease()))
     },
     addEvents: async (id, events) => {
       checked.checkEvents(events)
@@ -185,7 +187,7 @@ export function storeOver(
     claimSummary: async (id, range, holder) => {
       checked.checkRange(range)
       checked.checkHolder(holder)
-      return write(() => summaries.claimSummary(conversationId(id), range, holder, now()))
+      return write(() => summaries.claimSummary(conversationId(id), range, holder, lease()))
     },
     putSummary: async (id, summary) => {
       checked.checkSummary(summary)
@@ -322,7 +324,7 @@ export function appendRequest(
   expectedHead: MessageId | null,
   messages: readonly NewMessage[],
   options: AppendOptions,
-  now: number,
+  lease: turns.LeaseTime,
 ): AppendRequest {
   return {
     ref: checked.checkRef(branch),
@@ -333,7 +335,7 @@ export function appendRequest(
       options.onConflict === undefined
         ? 'refuse'
         : checkChoice(options.onConflict, 'onConflict', ['refuse', 'fork']),
-    now,
+    ...lease,
   }
 }
 

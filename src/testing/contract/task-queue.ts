@@ -131,8 +131,8 @@ export const taskQueueCases: readonly ContractCase[] = [
     const task = await store.getTask('t')
     assert.deepEqual([task.status, task.updatedAt], ['done', new Date(clock.now)])
     await rejects(store.finishDispatch(held, { status: 'failed', error: 'no' }), 'expired')
-    for (const late of [store.renewDispatch(held), store.releaseDispatch(held)])
-      await rejects(late, 'expired')
+    for (const late of [() => store.renewDispatch(held), () => store.releaseDispatch(held)])
+      await rejects(late(), 'expired')
   }),
   it('links a dispatch and its task to a conversation (S2-20)', async ({ store }) => {
     const { conversation } = await startConversation(store, { task: 't' })

@@ -12,7 +12,7 @@ const pool = openPool(url)
 beforeAll(() => migrateDatabase(pool))
 
 function engineOn(target = pool): PostgresEngine {
-  return postgresEngine(target, { tenant: 't', source: systemSource, close: async () => {} })
+  return postgresEngine(target, { tenant: 't', naming: 'named', source: systemSource, close: async () => {} })
 }
 
 /** A program that deadlocks if two callers lock two conversations in opposite order. */

@@ -99,7 +99,7 @@ const { conversation, branch: listedBranch } = await (await postgresStore(pool, 
 const listedConversation = { ...conversation, branch: listedBranch }
 
 /** Every method, called with known ids. */
-type Method = Exclude<keyof Store, symbol>
+type Method = Exclude<keyof Store, symbol | 'leaseMs'>
 
 const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<unknown> } = {
   getConversation: (s, { id }) => s.getConversation(id),

@@ -1,4 +1,4 @@
-import { notTrashed } from './columns.ts'
+import { leaseToStore, notTrashed } from './columns.ts'
 
 /** The append for the ordinary case: one statement that checks and writes everything. If a check fails, it
  *  writes nothing and returns no row. If that only shows while it writes, `skein.lost_race` undoes it.
@@ -92,7 +92,7 @@ t AS (
     tenant, conv, key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until,
     started_at, ended_at)
   SELECT @tenant::text, @conv::uuid, @key::text, @name::text, b.base, b.base + @count::int - 1, @step::int,
-    @status::text, @model::text, @prompt_hash::text, @usage::text, @holder::text, @lease_until::bigint,
+    @status::text, @model::text, @prompt_hash::text, @usage::text, @holder::text, ${leaseToStore},
     @now::bigint, @ended_at::bigint
   FROM b
 )`,
@@ -117,7 +117,7 @@ t AS (
       SELECT t.usage::jsonb || jsonb_object_agg(
         w.kind, coalesce((t.usage::jsonb ->> w.kind)::float8, 0) + (@usage::text::jsonb ->> w.kind)::float8)
       FROM jsonb_object_keys(@usage::text::jsonb) AS w(kind))::text END,
-    lease_until = @lease_until::bigint, ended_at = @ended_at::bigint
+    lease_until = ${leaseToStore}, ended_at = @ended_at::bigint
   FROM b WHERE ${isMine}
   RETURNING b.base, b.run, t.first
 ),

@@ -4,9 +4,19 @@ export const branchColumns = `
   b.name, b.head_seq, b.head_id, b.head_run, b.head_depth, b.head_path_tokens, b.key, b.former_key,
   b.trashed_key, b.title, b.created_at, b.updated_at`
 
+/** The time of leases. See `LeaseClock`. */
+export const leaseNow = `coalesce(@server_now::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`
+
+/** The end of a lease, from the time of the client to that of the server. */
+export const leaseToStore = `@lease_until::bigint - @client_now::bigint + ${leaseNow}`
+
+/** The end of a lease, from the time of the server to that of the client. */
+export const leaseToRead = (column: string) => `${column} - ${leaseNow} + @client_now::bigint AS lease_until`
+
 /** Of a turn `t`. */
 export const turnColumns = `
-  t.key, t.branch, t.first, t.last, t.last_step, t.status, t.model, t.prompt_hash, t.usage, t.holder, t.lease_until,
+  t.key, t.branch, t.first, t.last, t.last_step, t.status, t.model, t.prompt_hash, t.usage, t.holder,
+  ${leaseToRead('t.lease_until')},
   t.started_at, t.ended_at`
 
 export const messageColumns = `

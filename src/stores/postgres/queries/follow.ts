@@ -1,5 +1,5 @@
 import type { Queries } from '../../engine/statements.ts'
-import { notTrashed } from './columns.ts'
+import { leaseNow, notTrashed } from './columns.ts'
 import { listedBranchColumns, shownColumns } from './conversations.ts'
 import { taskColumns } from './tasks.ts'
 
@@ -22,7 +22,7 @@ export const followQueries = {
   followStates: `
     SELECT c.id, c.version, EXISTS (
       SELECT FROM skein.turns t
-      WHERE t.tenant = @tenant::text AND t.conv = c.id AND t.status = 'open' AND t.lease_until > @now::bigint
+      WHERE t.tenant = @tenant::text AND t.conv = c.id AND t.status = 'open' AND t.lease_until > ${leaseNow}
     )::int AS streaming
     FROM ${byIds} ON true`,
   recentActivity: `

@@ -1,6 +1,6 @@
 import { tablesOfConversation } from '../../engine/schema.ts'
 import type { Queries } from '../../engine/statements.ts'
-import { hiddenTenant, span } from './columns.ts'
+import { hiddenTenant, leaseNow, span } from './columns.ts'
 
 /** Below and above the ids of conversations. */
 const [noConversation, lastConversation] = ['0', 'f'].map(digit =>
@@ -82,7 +82,7 @@ export const housekeepingQueries = {
       AND c.trashed_at IS NULL AND c.expires_at <= @now::bigint
       AND NOT EXISTS (
         SELECT FROM skein.turns t
-        WHERE t.tenant = @tenant::text AND t.conv = c.id AND t.status = 'open' AND t.lease_until > @now::bigint)
+        WHERE t.tenant = @tenant::text AND t.conv = c.id AND t.status = 'open' AND t.lease_until > ${leaseNow})
     ORDER BY c.expires_at LIMIT @limit::bigint`,
   countSweep: `
     UPDATE skein.conversations SET trash_sweeps = trash_sweeps + 1

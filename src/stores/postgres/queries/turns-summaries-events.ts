@@ -1,11 +1,13 @@
 import type { Queries } from '../../engine/statements.ts'
+import { leaseToRead, leaseToStore } from './columns.ts'
 
 const turnColumns = `
-  key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at,
-  ended_at`
+  key, branch, first, last, last_step, status, model, prompt_hash, usage, holder,
+  ${leaseToRead('lease_until')}, started_at, ended_at`
 
 const summaryColumns = `
-  last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, holder, lease_until, created_at`
+  last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, holder,
+  ${leaseToRead('lease_until')}, created_at`
 
 const inConv = `tenant = @tenant::text AND conv = @conv::uuid`
 
@@ -49,15 +51,15 @@ export const turnQueries = {
       started_at, ended_at)
     VALUES (
       @tenant::text, @conv::uuid, @key::text, @branch::text, @first::int, @last::int, @last_step::int,
-      @status::text, @model::text, @prompt_hash::text, @usage::text, @holder::text, @lease_until::bigint,
+      @status::text, @model::text, @prompt_hash::text, @usage::text, @holder::text, ${leaseToStore},
       @now::bigint, @ended_at::bigint)`,
   updateTurn: `
     UPDATE skein.turns SET last = @last::int, last_step = @last_step::int, status = @status::text,
       model = @model::text, prompt_hash = @prompt_hash::text, usage = @usage::text,
-      lease_until = @lease_until::bigint, ended_at = @ended_at::bigint
+      lease_until = ${leaseToStore}, ended_at = @ended_at::bigint
     WHERE ${inConv} AND key = @key::text`,
   renewTurn: `
-    UPDATE skein.turns SET lease_until = @lease_until::bigint WHERE ${inConv} AND key = @key::text`,
+    UPDATE skein.turns SET lease_until = ${leaseToStore} WHERE ${inConv} AND key = @key::text`,
   turnEndingAt: `
     SELECT ${turnColumns} FROM skein.turns
     WHERE ${inConv} AND branch = @name::text AND last = @seq::int
@@ -65,7 +67,7 @@ export const turnQueries = {
         WHERE m.tenant = @tenant::text AND m.conv = @conv::uuid AND m.seq = @seq::int)`,
   reopenTurn: `
     UPDATE skein.turns
-    SET status = 'open', holder = @holder::text, lease_until = @lease_until::bigint, ended_at = NULL
+    SET status = 'open', holder = @holder::text, lease_until = ${leaseToStore}, ended_at = NULL
     WHERE ${inConv} AND key = @key::text`,
   drafts: `SELECT n, type, text FROM skein.drafts WHERE ${inConv} AND turn = @turn::text ORDER BY n`,
   draftsAfter: `
@@ -96,7 +98,7 @@ export const turnQueries = {
       tenant, conv, last_seq, first_seq, last_id, first_id, holder, lease_until, created_at)
     VALUES (
       @tenant::text, @conv::uuid, @last_seq::int, @first_seq::int, @last_id::text, @first_id::text,
-      @holder::text, @lease_until::bigint, @now::bigint)
+      @holder::text, ${leaseToStore}, @now::bigint)
     ON CONFLICT (tenant, conv, last_seq, first_seq) DO UPDATE SET
       holder = excluded.holder, lease_until = excluded.lease_until`,
   putSummary: `
