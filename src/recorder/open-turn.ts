@@ -4,7 +4,7 @@ import { sha256Hex } from '../core/hash.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { NewMessage } from '../core/message.ts'
 import { itemsOf } from '../core/pages.ts'
-import type { Appended } from '../core/ports.ts'
+import type { AppendOptions, Appended } from '../core/ports.ts'
 import type { Turn, TurnStatus, TurnStep } from '../core/turn.ts'
 import { isSame } from '../system/holder.ts'
 import type { RecorderSource } from '../system/source.ts'
@@ -77,7 +77,8 @@ export async function openTurn(
 
   async function write(head: MessageId | null, onConflict: 'refuse' | 'fork'): Promise<TurnPosition> {
     const turn = firstStep(request, 'open')
-    const appended = await store.append(ref, head, words, { turn, onConflict })
+    const move = onConflict === 'fork' || ref.name !== options.moveKey?.from ? keyMove(request) : {}
+    const appended = await store.append(ref, head, words, { turn, onConflict, ...move })
     return appended.outcome === 'replayed'
       ? continueReplayed(request, appended, again)
       : positionAfter(turn, appended, fresh)
@@ -129,6 +130,11 @@ export function firstStep(request: TurnRequest, status: TurnStatus, key = reques
     ...(model !== undefined && { model }),
     ...(prompt !== undefined && { promptHash: sha256Hex(prompt) }),
   }
+}
+
+/** The key that moves with the first write, as an option of `append`. */
+export function keyMove({ options: { moveKey } }: TurnRequest): Pick<AppendOptions, 'moveKey'> {
+  return moveKey === undefined ? {} : { moveKey: moveKey.key }
 }
 
 /** The position after a write. */
