@@ -244,11 +244,18 @@ export async function reopenBranchTurn(
   again: boolean,
 ): Promise<TurnPosition> {
   const { store, ref, options, source } = request
-  if (options.expectedHead !== undefined) return findTurnPosition(request, policy)
+  const { expectedHead } = options
+  if (expectedHead !== undefined && (await currentHead(request)) !== expectedHead)
+    return findTurnPosition(request, policy)
   for (let tries = 0; ; tries++) {
     try {
       const turn = await store.reopenTurn(ref, source.holder())
-      return turn ? await positionIn(request, turn) : await findTurnPosition(request, policy)
+      const reopened = turn && (await positionIn(request, turn))
+      if (reopened && (expectedHead === undefined || reopened.head === expectedHead)) return reopened
+      // The branch moved meanwhile, and this is another turn.
+      if (turn)
+        await store.endTurn(ref.conversationId, turn.key, { status: 'interrupted', heldBy: source.holder() })
+      return await findTurnPosition(request, policy)
     } catch (error) {
       if (!(error instanceof BusyError)) throw error
     }

@@ -67,12 +67,13 @@ async function alignWithBranch(
   }
 }
 
-/** How many stored messages the prompt may correspond to: each tool result has a message of its own. Plus a
- *  margin. */
-function lengthOf({ messages }: FingerprintedPrompt): number {
+/** How many stored messages the prompt may correspond to: each tool result has a message of its own. Plus
+ *  those that were left out, and a margin. */
+function lengthOf({ messages, fingerprints }: FingerprintedPrompt): number {
+  const skipped = fingerprints.reduce((sum, one) => sum + one.skipped, 0)
   return messages.reduce(
     (sum, { role, content: blocks }) => sum + (role === 'tool_result' ? blocks.length : 1),
-    16,
+    16 + skipped,
   )
 }
 
