@@ -86,10 +86,16 @@ async function shownMessages(
   const history = await readHistory(store, head, whole)
   const made =
     summarizer !== undefined && history.messages.length > 0
-      ? await summarizeIfDue(store, { conversationId: history.messages[0]!.conversationId, head }, history, whole, {
-          ...summarizerOf(summarizer),
-          ...(signal && { signal }),
-        })
+      ? await summarizeIfDue(
+          store,
+          { conversationId: history.messages[0]!.conversationId, head },
+          history,
+          whole,
+          {
+            ...summarizerOf(summarizer),
+            ...(signal && { signal }),
+          },
+        )
       : null
   return inWindow(made === null ? history : await readHistory(store, head, whole), whole)
 }
@@ -102,7 +108,10 @@ function summarizerOf(given: AgentModel): Pick<SummarizeOptions, 'model' | 'wind
 /** The part of a history that fits. The summary and the note about missing messages become messages of the
  *  user: the AI SDK refuses system messages among `messages`. */
 function inWindow(history: ReadHistory, window: Window): readonly ContextMessage[] {
-  const { messages, cut } = fit(history.messages, window, { summary: history.summary, older: history.missing })
+  const { messages, cut } = fit(history.messages, window, {
+    summary: history.summary,
+    older: history.missing,
+  })
   const shortened = new Set(cut.map(({ id }) => id))
   const shown = messages.map(message => {
     if (message.id === undefined && message.role === 'system')

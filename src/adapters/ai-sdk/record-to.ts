@@ -150,8 +150,10 @@ export function recordTo(
     middleware,
     tools: <T extends object>(tools: T) => watchTools(tools, exchanges.tools, scope),
     place: () => exchanges.place(),
-    messages: async (options: MessagesOptions = {}) => nextMessages(store, await headOf(options.branch), options),
-    resume: async (options: MessagesOptions = {}) => interruptedCall(store, await headOf(options.branch), options),
+    messages: async (options: MessagesOptions = {}) =>
+      nextMessages(store, await headOf(options.branch), options),
+    resume: async (options: MessagesOptions = {}) =>
+      interruptedCall(store, await headOf(options.branch), options),
     end: () => exchanges.end(),
     [Symbol.asyncDispose]: async () => void (await exchanges.end()),
   })

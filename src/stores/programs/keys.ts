@@ -64,11 +64,7 @@ export function* takeKeyFromSibling(id: ConversationId, key: string | null, name
   if (to.key === null) yield* giveKey(conversation, from, to)
 }
 
-function* giverOf(
-  { id, active_branch }: LockRow,
-  key: string | null,
-  name: string,
-): Program<string | null> {
+function* giverOf({ id, active_branch }: LockRow, key: string | null, name: string): Program<string | null> {
   if (key === null) return branchStem(active_branch) === branchStem(name) ? active_branch : null
   const holder = yield* first('conversationByKey', { key })
   return holder?.id === id ? holder.name : null

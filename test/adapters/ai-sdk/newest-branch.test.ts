@@ -62,17 +62,20 @@ it('leaves the key of another branch alone', async () => {
   expect((await store.getConversation(conversation.id)).activeBranch).toBe('main')
 })
 
-describe.each(engines)('a process that is killed right after its first append to a sibling, on %s', engine => {
-  it.each(['edit', 'regenerate'])('leaves a key that shows the sibling: %s', async how => {
-    const target = await freshTarget(engine)
-    const program = fileURLToPath(new URL('regenerating.ts', import.meta.url))
-    const [, signal] = await once(fork(program, [target, how], { execArgv: [] }), 'exit')
-    expect(signal).toBe('SIGKILL')
-    await using store = await openStore(target)
-    const { conversation, branch } = (await store.findByKey('web:42'))!
-    expect([branch.name, conversation.activeBranch]).toEqual(['main-2', 'main-2'])
-    expect(await said(store, branch)).toEqual(
-      how === 'edit' ? ['user: edited'] : ['user: q', 'assistant: an answer'],
-    )
-  })
-})
+describe.each(engines)(
+  'a process that is killed right after its first append to a sibling, on %s',
+  engine => {
+    it.each(['edit', 'regenerate'])('leaves a key that shows the sibling: %s', async how => {
+      const target = await freshTarget(engine)
+      const program = fileURLToPath(new URL('regenerating.ts', import.meta.url))
+      const [, signal] = await once(fork(program, [target, how], { execArgv: [] }), 'exit')
+      expect(signal).toBe('SIGKILL')
+      await using store = await openStore(target)
+      const { conversation, branch } = (await store.findByKey('web:42'))!
+      expect([branch.name, conversation.activeBranch]).toEqual(['main-2', 'main-2'])
+      expect(await said(store, branch)).toEqual(
+        how === 'edit' ? ['user: edited'] : ['user: q', 'assistant: an answer'],
+      )
+    })
+  },
+)

@@ -50,7 +50,10 @@ describe('messages in a window', () => {
     const { store, model } = await setUp('ok')
     const recorded = recordTo(store, 'web:42')
     for (let n = 1; n <= 12; n++)
-      await generateText({ model: recorded(model()), messages: [...(await recorded.messages()), user(long(n))] })
+      await generateText({
+        model: recorded(model()),
+        messages: [...(await recorded.messages()), user(long(n))],
+      })
     const shown = await recorded.messages({ window })
     expect(texts(shown)[0]).toMatch(/^\[Note: \d+ older messages truncated/)
     await generateText({ model: recorded(model()), messages: [...shown, user('next')] })
