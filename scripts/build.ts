@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundleCommand } from './build/bundle.ts'
 import { bundleLibrary } from './build/library.ts'
+import { pruneTypes } from './build/prune-types.ts'
 import { root, run } from './check/command.ts'
 
 /** Builds `dist/`: the types, the entry points of the library with the files that they share, and the
@@ -11,6 +12,6 @@ const command = join(root, 'dist/cli')
 // Everything, because a module that was moved or deleted would stay and be packed.
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 await run('tsc', ['-p', 'tsconfig.build.json'])
-await bundleLibrary(join(root, 'dist'))
+pruneTypes(join(root, 'dist'), await bundleLibrary(join(root, 'dist')))
 await bundleCommand(command)
 await run(process.execPath, [join(root, 'scripts/build/compile.ts'), join(command, 'main.cjs')])
