@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { bundleCommand } from './build/bundle.ts'
 import { bundleLibrary } from './build/library.ts'
 import { writeLicenses } from './build/licenses.ts'
+import { pruneTypes } from './build/prune-types.ts'
 import { forgetBuild, rememberBuild, stampOf } from './build/source-stamp.ts'
 import { root, run } from './check/command.ts'
 
@@ -15,7 +16,7 @@ forgetBuild(root)
 // Everything, because a module that was moved or deleted would stay and be packed.
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 await run('tsc', ['-p', 'tsconfig.build.json'])
-await bundleLibrary(join(root, 'dist'))
+pruneTypes(join(root, 'dist'), await bundleLibrary(join(root, 'dist')))
 await bundleCommand(command)
 writeLicenses(root, join(root, 'dist/licenses.txt'))
 await run(process.execPath, [join(root, 'scripts/build/compile.ts'), join(command, 'main.cjs')])

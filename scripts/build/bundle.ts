@@ -5,6 +5,14 @@ import { builtinsLater, bundledDriver, driverNotice } from './plugins.ts'
 
 const root = join(import.meta.dirname, '../..')
 
+/** Without comments and white space, and with short local names. Names of functions and classes are kept:
+ *  stacks and errors show them. */
+export const small = {
+  compress: false,
+  mangle: { keepNames: true },
+  codegen: { removeWhitespace: true, legalComments: 'inline' },
+} as const satisfies OutputOptions['minify']
+
 /** The modules of `ls`, `show` and `search` are in one file; the others are in files that are loaded on
  *  demand. */
 const atOnce =
@@ -20,6 +28,7 @@ export async function bundleCommand(folder: string): Promise<void> {
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name]-[hash].cjs',
     sourcemap: true,
+    minify: small,
   }
   const plugins = [builtinsLater('cjs'), bundledDriver(root, { ownError: false })]
   const main = await rolldown({
@@ -63,7 +72,7 @@ export async function bundleCommand(folder: string): Promise<void> {
 function inlineRuntime(folder: string): void {
   const path = join(folder, 'main.cjs')
   const code = readFileSync(path, 'utf8')
-  const [statement, file] = /require\("\.\/(rolldown-runtime-[^"]+)"\)/.exec(code) ?? []
+  const [statement, file] = /require\(["'`]\.\/(rolldown-runtime-[^"'`]+)["'`]\)/.exec(code) ?? []
   if (statement === undefined || file === undefined) return
   const helpers = readFileSync(join(folder, file), 'utf8')
     .replace(/^\/\/.*$/gm, '')

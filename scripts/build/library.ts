@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { isOurs, refuseTrouble } from './bundle.ts'
+import { isOurs, refuseTrouble, small } from './bundle.ts'
 import { builtinsLater, bundledDriver, driverNotice, hiddenRequire } from './plugins.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -25,8 +25,8 @@ const groups = [
   { name: 'sqlite', test: /[\\/]src[\\/]stores[\\/]sqlite[\\/](?!index|engine)|better-sqlite3/ },
 ].map((group, i, { length }) => ({ ...group, priority: length - i, tags: ['$initial' as const] }))
 
-/** Bundles the entry points of the package into a folder. */
-export async function bundleLibrary(folder: string): Promise<void> {
+/** Bundles the entry points of the package into a folder, and returns their files. */
+export async function bundleLibrary(folder: string): Promise<readonly string[]> {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     exports: Readonly<Record<string, string>>
   }
@@ -47,11 +47,13 @@ export async function bundleLibrary(folder: string): Promise<void> {
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'shared/[name].js',
+    minify: small,
     banner: ({ name }) => (name === 'sqlite' ? driverNotice : ''),
     codeSplitting: { groups },
   })
   await library.close()
   inlineHelpers(join(folder, 'shared'))
+  return names.map(name => `${name}.js`)
 }
 
 /** Copies the helpers of the bundler into the SQLite driver. The colours of code use them too, so they are a

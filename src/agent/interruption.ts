@@ -6,6 +6,10 @@ import type { MessageReader } from '../core/ports.ts'
 import type { UnansweredCalls } from './run-steps.ts'
 import type { Tools } from './tools/tool.ts'
 
+/** Makes a model continue an interrupted answer; also for other programs' agents, and for calls through the
+ *  AI SDK. */
+export const continuationPrompt = '[Your last answer was interrupted. Continue where it stops.]'
+
 /** Where a turn was interrupted, which decides how it continues. */
 export interface Interruption {
   /** `question`: there is no answer yet; `results`: the model has not seen its tools' results, or not all of
@@ -24,29 +28,35 @@ export async function findInterruption(
   tools: Tools,
   reader: Pick<MessageReader, 'listEvents'> | null,
 ): Promise<Interruption | null> {
-  const last = path.at(-1)
-  if (!last) return null
-  if (last.role === 'user' || last.role === 'system') return interruptedAt('question')
-  const asked = path.findLast(message => message.role !== 'tool_result')
-  const open = asked?.role === 'assistant' ? openCalls(asked, path) : []
-  if (asked && open.length > 0) {
-    const started = await startedCalls(asked, reader)
-    const may = (call: ToolCallBlock) => !started.has(call.callId) || tools[call.name]?.repeatable === true
-    const calls = open.filter(may)
-    return {
-      at: 'results',
-      unanswered: calls.length > 0 ? { message: asked.id, calls } : null,
-      unknown: open.filter(call => !may(call)),
-    }
+  const at = interruptedAt(path)
+  if (at === null) return null
+  const asked = lastAnswer(path)
+  const open = at === 'results' && asked ? openCalls(asked, path) : []
+  if (!asked || open.length === 0) return { at, unanswered: null, unknown: [] }
+  const started = await startedCalls(asked, reader)
+  const may = (call: ToolCallBlock) => !started.has(call.callId) || tools[call.name]?.repeatable === true
+  const calls = open.filter(may)
+  return {
+    at,
+    unanswered: calls.length > 0 ? { message: asked.id, calls } : null,
+    unknown: open.filter(call => !may(call)),
   }
-  if (last.role === 'tool_result') return interruptedAt('results')
-  return last.metadata?.interrupted === true || last.metadata?.failed === true
-    ? interruptedAt('answer')
-    : null
 }
 
-function interruptedAt(at: Interruption['at']): Interruption {
-  return { at, unanswered: null, unknown: [] }
+/** Where the path ends, if it does not end with a complete answer. Null if it does, or if it is empty. */
+export function interruptedAt(path: readonly Message[]): Interruption['at'] | null {
+  const last = path.at(-1)
+  if (!last) return null
+  if (last.role === 'user' || last.role === 'system') return 'question'
+  const asked = lastAnswer(path)
+  if (last.role === 'tool_result' || (asked && openCalls(asked, path).length > 0)) return 'results'
+  return last.metadata?.interrupted === true || last.metadata?.failed === true ? 'answer' : null
+}
+
+/** The answer that the path ends with, perhaps followed by results of its calls. */
+function lastAnswer(path: readonly Message[]): Message | undefined {
+  const last = path.findLast(message => message.role !== 'tool_result')
+  return last?.role === 'assistant' ? last : undefined
 }
 
 function openCalls(asked: Message, path: readonly Message[]): readonly ToolCallBlock[] {

@@ -1,6 +1,5 @@
-import { budgetOf, type Window } from '../context/fit/window.ts'
-import { summarize } from '../context/summary/summarize.ts'
-import { needsSummary } from '../context/summary/summary-plan.ts'
+import type { Window } from '../context/fit/window.ts'
+import { summarizeIfDue } from '../context/summary/summarize-if-due.ts'
 import { InvalidError, UnavailableError } from '../core/errors.ts'
 import { type NewMessage, textOf } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
@@ -17,7 +16,7 @@ import {
   targetName,
 } from './history/history.ts'
 import { localMessage } from './history/local-message.ts'
-import { findInterruption, type Interruption } from './interruption.ts'
+import { continuationPrompt, findInterruption, type Interruption } from './interruption.ts'
 import { mergeModelOptions } from './model-options.ts'
 import type { AgentOptions, AgentStore, SendOptions } from './options.ts'
 import type { Recollection } from './recall/recollection.ts'
@@ -219,7 +218,7 @@ async function readHistory(turn: OpenTurn): Promise<History> {
   const { window } = agent.loop
   try {
     const history = await begun.read(window)
-    return (await summarizeIfDue(turn, history)) ? await begun.read(window) : history
+    return (await summarizeHistory(turn, history)) ? await begun.read(window) : history
   } catch (error) {
     const seen = agent.lastSeen.get(targetName(input.target))?.history
     if (!(error instanceof UnavailableError) || !seen) throw error
@@ -228,24 +227,19 @@ async function readHistory(turn: OpenTurn): Promise<History> {
 }
 
 /** Makes a summary if one is due. Returns true if there is a new one to read. */
-async function summarizeIfDue(turn: OpenTurn, history: History): Promise<boolean> {
+async function summarizeHistory(turn: OpenTurn, history: History): Promise<boolean> {
   const { agent, resolved, begun, progress, input } = turn
   const { store, strategy, loop, summarizer } = agent
   const { head } = begun.recording
   if (strategy !== 'summarization' || !store || !resolved.conversation || head === null) return false
-  const pinned = await pinnedTokens(systemOf(agent, resolved), loop.tools)
-  if (!needsSummary(history, loop.window, pinned)) return false
-  const result = await summarize(
+  const result = await summarizeIfDue(
     store,
     { conversationId: resolved.conversation.id, head },
-    {
-      ...summarizer,
-      // Sized by the window of the agent's model, which reads the summary; another model may write it.
-      maxTokens: Math.max(1, Math.floor(budgetOf(loop.window) / 10)),
-      signal: input.signal,
-      ...(loop.window.keepRecent === undefined ? {} : { keepRecent: loop.window.keepRecent }),
-    },
+    history,
+    loop.window,
+    { ...summarizer, signal: input.signal, pinned: await pinnedTokens(systemOf(agent, resolved), loop.tools) },
   )
+  if (result === null) return false
   progress.usage = addUsage(progress.usage, result.usage)
   progress.unrecorded = addUsage(progress.unrecorded, result.usage)
   if (result.outcome === 'nothing') return false
@@ -291,9 +285,6 @@ function withWords(history: History, words: readonly NewMessage[]): History {
   for (const message of words) messages.push(localMessage(message, messages.at(-1), null))
   return { ...history, messages }
 }
-
-/** Makes a model continue an interrupted answer; also for other programs' agents. */
-export const continuationPrompt = '[Your last answer was interrupted. Continue where it stops.]'
 
 /** Asks the model to continue its interrupted answer. The message is in this context only and is not
  *  stored. */

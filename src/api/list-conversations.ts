@@ -1,31 +1,38 @@
 import { conversationId } from '../core/ids.ts'
-import type { ListConversations, SearchOptions } from '../core/listing.ts'
+import type { ListConversations, SearchFilter, SearchOptions } from '../core/listing.ts'
 import { metadataValue } from './metadata-value.ts'
 import type { ListConversationsQuery, SearchQueryParameters } from './schema/request/index.ts'
 
 /** The list that the parameters describe. */
 export function listConversationsOf(query: ListConversationsQuery): ListConversations {
   const { parent, updated_from, updated_before, trashed, limit, after, directory } = query
-  const metadata = Object.entries(query).flatMap(([name, value]) =>
-    name.startsWith('metadata.') ? [[name.slice('metadata.'.length), metadataValue(String(value))]] : [],
-  )
   return {
-    ...linkOf('channel', query.channel),
-    ...linkOf('project', query.project),
+    ...searchFilterOf(query),
     ...linkOf('task', query.task),
     ...(directory !== undefined && { directory: directory === '' ? null : directory }),
     ...(query.kind !== undefined && { kind: query.kind }),
-    ...(query.key_prefix !== undefined && { keyPrefix: query.key_prefix }),
-    ...(query.label_prefix !== undefined && { labelPrefix: query.label_prefix }),
-    ...(query.tag !== undefined && { tag: query.tag }),
     ...(query.title !== undefined && { title: query.title }),
-    ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata) }),
     ...(parent !== undefined && { parent: conversationId(parent, 'parent') }),
     ...(updated_from !== undefined && { updatedFrom: new Date(updated_from) }),
     ...(updated_before !== undefined && { updatedBefore: new Date(updated_before) }),
     ...(trashed === 'true' && { trashed: true }),
     ...(limit !== undefined && { limit }),
     ...(after !== undefined && { after }),
+  }
+}
+
+/** The filters that lists and searches share. */
+function searchFilterOf(query: ListConversationsQuery | SearchQueryParameters): SearchFilter {
+  const metadata = Object.entries(query).flatMap(([name, value]) =>
+    name.startsWith('metadata.') ? [[name.slice('metadata.'.length), metadataValue(String(value))]] : [],
+  )
+  return {
+    ...linkOf('channel', query.channel),
+    ...linkOf('project', query.project),
+    ...(query.key_prefix !== undefined && { keyPrefix: query.key_prefix }),
+    ...(query.label_prefix !== undefined && { labelPrefix: query.label_prefix }),
+    ...(query.tag !== undefined && { tag: query.tag }),
+    ...(metadata.length > 0 && { metadata: Object.fromEntries(metadata) }),
   }
 }
 
@@ -44,5 +51,6 @@ export function searchOptionsOf(query: SearchQueryParameters): SearchOptions {
     ...(snippet_length !== undefined && { snippetLength: snippet_length }),
     ...(directory !== undefined && { directory }),
     ...(kind !== undefined && { kind }),
+    ...searchFilterOf(query),
   }
 }

@@ -6,6 +6,11 @@ export function* siblingNames(name: string): Generator<string, never> {
   for (let n = numbered ? Number(numbered[2]) + 1 : 2; ; n++) yield `${stem}-${n}`
 }
 
+/** The name that a branch and its siblings begin with: `main` for `main`, `main-2`, `main-3` … */
+export function branchStem(name: string): string {
+  return name.replace(/-\d{1,9}$/, '')
+}
+
 /** The first sibling name of `name` that is not in `taken`. */
 export function freeSiblingName(name: string, taken: ReadonlySet<string>): string {
   for (const candidate of siblingNames(name)) if (!taken.has(candidate)) return candidate

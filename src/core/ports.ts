@@ -149,6 +149,11 @@ export interface AppendOptions {
   /** On a conflict or a busy branch: refuse (default), or append to a new sibling branch `main-2`, `main-3`
    *  … */
   readonly onConflict?: 'refuse' | 'fork'
+  /** Makes the written branch the one that callers find, in the same transaction: it takes this key from the
+   *  branch of the conversation that has it, and becomes the active branch if that one was. Null for callers
+   *  without a key: it replaces the active branch, if that is a sibling (`main`, `main-2` …). Nothing moves
+   *  if the written branch has a key of its own. Default: no key moves. */
+  readonly moveKey?: string | null
 }
 
 /** The result of an append. */

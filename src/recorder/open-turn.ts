@@ -4,7 +4,7 @@ import { sha256Hex } from '../core/hash.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { NewMessage } from '../core/message.ts'
 import { itemsOf } from '../core/pages.ts'
-import type { Appended } from '../core/ports.ts'
+import type { Appended, AppendOptions } from '../core/ports.ts'
 import type { Turn, TurnStatus, TurnStep } from '../core/turn.ts'
 import { isSame } from '../system/holder.ts'
 import type { RecorderSource } from '../system/source.ts'
@@ -77,7 +77,8 @@ export async function openTurn(
 
   async function write(head: MessageId | null, onConflict: 'refuse' | 'fork'): Promise<TurnPosition> {
     const turn = firstStep(request, 'open')
-    const appended = await store.append(ref, head, words, { turn, onConflict })
+    const move = onConflict === 'fork' || ref.name !== options.moveKey?.from ? keyMove(request) : {}
+    const appended = await store.append(ref, head, words, { turn, onConflict, ...move })
     return appended.outcome === 'replayed'
       ? continueReplayed(request, appended, again)
       : positionAfter(turn, appended, fresh)
@@ -129,6 +130,11 @@ export function firstStep(request: TurnRequest, status: TurnStatus, key = reques
     ...(model !== undefined && { model }),
     ...(prompt !== undefined && { promptHash: sha256Hex(prompt) }),
   }
+}
+
+/** The key that moves with the first write, as an option of `append`. */
+export function keyMove({ options: { moveKey } }: TurnRequest): Pick<AppendOptions, 'moveKey'> {
+  return moveKey === undefined ? {} : { moveKey: moveKey.key }
 }
 
 /** The position after a write. */
@@ -238,11 +244,18 @@ export async function reopenBranchTurn(
   again: boolean,
 ): Promise<TurnPosition> {
   const { store, ref, options, source } = request
-  if (options.expectedHead !== undefined) return findTurnPosition(request, policy)
+  const { expectedHead } = options
+  if (expectedHead !== undefined && (await currentHead(request)) !== expectedHead)
+    return findTurnPosition(request, policy)
   for (let tries = 0; ; tries++) {
     try {
       const turn = await store.reopenTurn(ref, source.holder())
-      return turn ? await positionIn(request, turn) : await findTurnPosition(request, policy)
+      const reopened = turn && (await positionIn(request, turn))
+      if (reopened && (expectedHead === undefined || reopened.head === expectedHead)) return reopened
+      // The branch moved meanwhile, and this is another turn.
+      if (turn)
+        await store.endTurn(ref.conversationId, turn.key, { status: 'interrupted', heldBy: source.holder() })
+      return await findTurnPosition(request, policy)
     } catch (error) {
       if (!(error instanceof BusyError)) throw error
     }

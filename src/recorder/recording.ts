@@ -52,6 +52,10 @@ export interface BeginTurn {
   readonly expectedHead?: MessageId | null
   /** Applies if the head differs from `expectedHead`. Default: `refuse`. */
   readonly onMoved?: 'refuse' | 'fork'
+  /** Makes the branch of the turn the one that callers find, in the transaction of its first write: see
+   *  `AppendOptions.moveKey`. `from` is the branch that they find now: if the turn is written there, nothing
+   *  has to move. */
+  readonly moveKey?: { readonly key: string | null; readonly from: string }
   /** The model of the turn, stored with it. A step may name another one. */
   readonly model?: string
   /** The system prompt of this turn. Its hash is stored with the turn. */

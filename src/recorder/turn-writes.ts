@@ -9,6 +9,7 @@ import {
   type ConflictPolicy,
   findTurnPosition,
   firstStep,
+  keyMove,
   openTurn,
   positionAfter,
   reopenBranchTurn,
@@ -101,7 +102,8 @@ export function createTurnWrites(request: TurnRequest, onTakenOver: (error: unkn
     for (;;) {
       const { branch, head } = position!
       try {
-        const appended = await store.append(branch, head, messages, { turn, onConflict: 'fork' })
+        const fork = { turn, onConflict: 'fork', ...keyMove(request) } as const
+        const appended = await store.append(branch, head, messages, fork)
         position = positionAfter(turn, appended, position!)
         return appended.ids
       } catch (error) {

@@ -80,6 +80,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   conversationsByPrefix: { lo: '111111', hi: '111112' },
   listConversations: list,
   countConversations: list,
+  scopeConversations: list,
   listDirectories: { ...list, from_directory: '/', after_directory: '/c' },
   branch: { conv, name },
   branchOf: { id, name },

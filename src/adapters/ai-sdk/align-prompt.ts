@@ -103,6 +103,8 @@ function compareFrom(prompt: readonly Fingerprint[], path: readonly Fingerprint[
     const one = prompt[next]!
     if (isUnsendable(one)) continue
     const given = new Set<string>()
+    // The end of an exchange that is known from its prompt has the same gap.
+    if (path[kept]?.skipped !== one.skipped) kept += one.skipped
     if (one.results.size > 0) {
       for (let stored = path[kept]; stored?.role === 'tool_result'; stored = path[kept]) {
         if (!includesResults(stored.results, one.results) || given.size === one.results.size) break

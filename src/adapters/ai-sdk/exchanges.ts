@@ -22,7 +22,7 @@ import {
 import {
   findOpenCall,
   findPosition,
-  followBranch,
+  keyOfBranch,
   newestBranch,
   type PromptPosition,
 } from './find-position.ts'
@@ -93,7 +93,6 @@ export function createExchanges(
   let home: BranchRef | null = null
   let newest: { readonly branch: BranchRef } | null = null
   let lastSystem: string | null = null
-  let followed: BranchRef | null = null
   const lateResults = createSerialQueue()
 
   return {
@@ -132,6 +131,11 @@ export function createExchanges(
     if (conversation) checkNotOwned(conversation)
   }
 
+  /** Failing storage does not fail the call here: the active branch follows then, once it can be written. */
+  async function keyHere(): Promise<NonNullable<BeginTurn['moveKey']>> {
+    return keyOfBranch(store, home ?? (await findHome())).catch(() => ({ key: null, from: '' }))
+  }
+
   async function settled(): Promise<BranchRef> {
     const ref = await place()
     const { owner } = await store.getConversation(ref.conversationId)
@@ -161,7 +165,6 @@ export function createExchanges(
       for (const one of own) if (one.state === 'ended') own.delete(one)
       own.add(recording)
       newest = recording
-      await follow(recording.branch)
       await savePrompt(home, system)
       return { recording, model: model.modelId, expect: calls => expect(calls, recording, state) }
 
@@ -188,6 +191,7 @@ export function createExchanges(
           expectedHead: at.head,
           onMoved: 'fork',
           onBusy: options.onBusy,
+          moveKey: await keyHere(),
           model: languageModelName(model),
           ...(system !== null && { prompt: system }),
           ...(options.mode !== undefined && { mode: options.mode }),
@@ -273,6 +277,7 @@ export function createExchanges(
       const kept = before.map(message => keepToolResults(message, toolResults)) as [NewMessage]
       const { branch, head } = await store.append(position.branch, position.head, kept, {
         onConflict: 'fork',
+        moveKey: (await keyHere()).key,
       })
       return { ...position, branch, head, fresh: words }
     } catch {
@@ -303,8 +308,6 @@ export function createExchanges(
         open.delete(recording)
         own.delete(recording)
         noteEnd(report)
-        // A second answer to a question forks with its first write.
-        if (report.saved) await follow(report.branch)
       },
     })
     open.add(recording)
@@ -361,17 +364,11 @@ export function createExchanges(
     const call = await findOpenCall(store, branch, callId)
     if (call === null) return
     const trouble = options.onTrouble === undefined ? {} : { onTrouble: options.onTrouble }
-    const begin = { words: [message], expectedHead: call.head, ...trouble }
+    const begin = { words: [message], expectedHead: call.head, moveKey: await keyHere(), ...trouble }
     const turn = await beginTurn(store, branch, begin, source)
     const recording = keep(turn, [...call.known, fingerprintOf(message)], state, undefined, call.others)
     for (const other of call.others) putNewest(state.byCall, other, recording, 1_000)
     newest = recording
-  }
-
-  async function follow(branch: BranchRef): Promise<void> {
-    if (branch.name === followed?.name && branch.conversationId === followed.conversationId) return
-    await guard(async () => followBranch(store, home ?? (await findHome()), branch))
-    followed = branch
   }
 
   /** Saves the system prompt, which belongs to the conversation and not to the tree of messages. */

@@ -1,8 +1,9 @@
 import type { Branch, BranchRef } from '../../core/branch.ts'
+import { branchStem } from '../../core/branch-name.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message, NewMessage } from '../../core/message.ts'
 import { collectPages } from '../../core/pages.ts'
-import type { RecordStore } from '../../recorder/recording.ts'
+import type { BeginTurn, RecordStore } from '../../recorder/recording.ts'
 import { type Alignment, alignPrompt, type FingerprintedPrompt } from './align-prompt.ts'
 import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
 
@@ -66,30 +67,26 @@ async function alignWithBranch(
   }
 }
 
-/** How many stored messages the prompt may correspond to: each tool result has a message of its own. Plus a
- *  margin. */
-function lengthOf({ messages }: FingerprintedPrompt): number {
+/** How many stored messages the prompt may correspond to: each tool result has a message of its own. Plus
+ *  those that were left out, and a margin. */
+function lengthOf({ messages, fingerprints }: FingerprintedPrompt): number {
+  const skipped = fingerprints.reduce((sum, one) => sum + one.skipped, 0)
   return messages.reduce(
     (sum, { role, content: blocks }) => sum + (role === 'tool_result' ? blocks.length : 1),
-    16,
+    16 + skipped,
   )
 }
 
 /** The branches with the same stem as this one (`main`, `main-2` …), newest first. A branch with a key of its
  *  own belongs to another caller and is left out, except the active one, which has the key of this caller. */
 async function siblingsOf(store: RecordStore, ref: BranchRef, home: BranchRef): Promise<readonly Branch[]> {
-  const stem = stemOf(ref.name)
+  const stem = branchStem(ref.name)
   const { activeBranch } = await store.getConversation(ref.conversationId)
   return (await collectPages(page => store.listBranches(ref.conversationId, page)))
-    .filter(({ name }) => name !== ref.name && stemOf(name) === stem)
+    .filter(({ name }) => name !== ref.name && branchStem(name) === stem)
     .filter(({ name, key }) => key === null || name === home.name || name === activeBranch)
     .sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime())
     .slice(0, mostSiblings)
-}
-
-/** `main` for `main`, `main-2`, `main-3` … */
-function stemOf(name: string): string {
-  return name.replace(/-\d{1,9}$/, '')
 }
 
 function positionOf({ branch, aligned, ids }: BranchAlignment, prompt: FingerprintedPrompt): PromptPosition {
@@ -113,18 +110,15 @@ export async function newestBranch(store: RecordStore, home: BranchRef): Promise
   return { conversationId, name }
 }
 
-/** Moves the key of the conversation and its active branch to the branch that a call was recorded on, so that
- *  lookups and lists show the same as `ModelRecorder.messages`. `home` is the branch that the caller named.
- *  If it has no key, the active branch counts, if it is a sibling. */
-export async function followBranch(store: RecordStore, home: BranchRef, to: BranchRef): Promise<void> {
-  const { conversationId } = home
-  const [{ activeBranch }, { key }] = await Promise.all([
-    store.getConversation(conversationId),
-    store.getBranch(home),
-  ])
-  const isSibling = stemOf(activeBranch) === stemOf(home.name)
-  const from = key !== null ? home.name : isSibling ? activeBranch : null
-  if (from !== null && from !== to.name) await store.moveKey({ conversationId, name: from }, to.name)
+/** The key that a call on this branch moves with it, and the branch that has it now, so that lookups and
+ *  lists show the same as `ModelRecorder.messages`. A branch without a key follows the active branch. */
+export async function keyOfBranch(
+  store: RecordStore,
+  ref: BranchRef,
+): Promise<NonNullable<BeginTurn['moveKey']>> {
+  const { key } = await store.getBranch(ref)
+  if (key !== null) return { key, from: ref.name }
+  return { key, from: (await store.getConversation(ref.conversationId)).activeBranch }
 }
 
 /** A tool call at the end of a branch that has no result yet. */

@@ -17,8 +17,11 @@ export interface Fingerprint {
   readonly calls: readonly ToolCallBlock[]
   /** Tool results by the id of their call, and approvals by their own id. */
   readonly results: ReadonlyMap<string, ResultFingerprint>
-  /** The content was erased. The message equals every other one of its role. */
+  /** The content was erased, or `ModelRecorder.messages` has shortened it. The message equals every other one
+   *  of its role. */
   readonly erased: boolean
+  /** How many stored messages `ModelRecorder.messages` has left out before this one. */
+  readonly skipped: number
 }
 
 interface ResultFingerprint {
@@ -39,7 +42,11 @@ export function fingerprintOf(
   const thoughts: string[] = []
   const said: Json[] = []
   let words = ''
+  let [isCut, skipped] = [false, 0]
   for (const block of blocksIn(message)) {
+    const mark = markOf(block)
+    if (mark?.cut === true && block.type !== 'tool_result') isCut = true
+    if (typeof mark?.skipped === 'number') skipped += mark.skipped
     const key = resultKey(block)
     if (role === 'tool_result' && key !== null) results.set(key, resultFingerprint(block))
     else if (isAnswerOnly(block)) continue
@@ -65,7 +72,8 @@ export function fingerprintOf(
     thought: thoughts.every(text => text === '') ? '' : sha256Hex(JSON.stringify(thoughts.join(''))),
     calls,
     results,
-    erased: message.erased !== undefined && message.erased !== null,
+    erased: isCut || (message.erased !== undefined && message.erased !== null),
+    skipped,
   }
 
   function say(...more: Json[]): void {
@@ -91,8 +99,17 @@ function resultFingerprint(block: Block): ResultFingerprint {
   if (block.type !== 'tool_result') return { output: canonical(block as JsonObject), cut: false }
   return {
     output: sha256Hex(canonical([block.output, block.isError ?? false])),
-    cut: block.metadata?.kept !== undefined || block.metadata?.output === 'content',
+    cut:
+      block.metadata?.kept !== undefined ||
+      block.metadata?.output === 'content' ||
+      markOf(block)?.cut === true,
   }
+}
+
+/** The mark of `next-messages.ts`, in a block of a prompt. */
+function markOf(block: Block): JsonObject | undefined {
+  const { provider } = (block as { readonly metadata?: JsonObject }).metadata ?? {}
+  return isPlainObject(provider) && isPlainObject(provider.skein) ? provider.skein : undefined
 }
 
 /** Blocks of an answer that callers need not send back: sources, and data that only the provider can read. */

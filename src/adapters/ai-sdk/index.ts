@@ -10,7 +10,8 @@
 // tools between two calls. The adapter rebuilds turns from that:
 //
 // 1. `record-to.ts`: the middleware. A call of the model comes in here.
-// 2. `read-prompt.ts`: the prompt becomes messages of ours (`write-messages.ts` is the way back).
+// 2. `read-prompt.ts`: the prompt becomes messages of ours. `next-messages.ts` is the way back: the stored
+//    messages, those that fit into a window, or those that continue an interrupted answer.
 // 3. `align-prompt.ts`: the messages are compared with a stored path, by position. `fingerprint.ts` defines
 //    which messages are equal. The common part is not stored again; the rest is new.
 // 4. `exchanges.ts`: finds the exchange that the call continues, or begins one. An exchange is one turn: a
@@ -31,4 +32,5 @@
 
 export type { ExchangeTimeouts } from './exchange-recording.ts'
 export type { ForkedCall } from './exchanges.ts'
+export type { InterruptedCall, MessagesOptions } from './next-messages.ts'
 export { type ModelRecorder, type RecordToOptions, recordTo } from './record-to.ts'

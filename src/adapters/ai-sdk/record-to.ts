@@ -4,21 +4,19 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Middleware,
 } from '@ai-sdk/provider'
-import { repair } from '../../context/view/view.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { NewConversation } from '../../core/conversation.ts'
-import { pathOf } from '../../core/path.ts'
-import { type TailBudget, withTurnStart } from '../../core/tail.ts'
+import type { MessageId } from '../../core/ids.ts'
 import { type AnyLanguageModel, asLanguageModel } from '../../models/language-model.ts'
 import type { BeginTurn, RecordStore, Trouble, TurnReport } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
 import type { ExchangeTimeouts } from './exchange-recording.ts'
 import { createExchanges, type ForkedCall } from './exchanges.ts'
 import { namedModel } from './named-model.ts'
+import { type InterruptedCall, interruptedCall, type MessagesOptions, nextMessages } from './next-messages.ts'
 import { type AnswerRecording, recordAnswer, watchStream } from './record-answer.ts'
 import { recordingScope } from './recording-scope.ts'
 import { watchTools } from './watch-tools.ts'
-import { writeMessages } from './write-messages.ts'
 
 /** How `recordTo` records, and how it reports. */
 export interface RecordToOptions {
@@ -57,9 +55,26 @@ export interface ModelRecorder {
    *  stored ones. */
   place(): Promise<BranchRef>
   /** The stored messages of that branch, or of another one, as `messages` for the next call. Calls without a
-   *  result get one that says so, in this view only. With a budget, only the newest turns that fit are read,
-   *  in time and memory for those; default: all messages. */
-  messages(branch?: BranchRef | null, budget?: TailBudget): Promise<LanguageModelV4Message[]>
+   *  result get one that says so, in this view only. Default: all messages; `window` and `budget` limit them,
+   *  and then time and memory do not depend on the length of the history. */
+  messages(options?: MessagesOptions): Promise<LanguageModelV4Message[]>
+  /** The messages that continue an interrupted answer, after a crash, an abort or a failure; null if the last
+   *  answer is complete. Send them through the recorded model as they are: the answer continues the
+   *  interrupted turn.
+   *
+   * @example
+   * ```ts
+   * import { openStore } from 'skein'
+   * import { recordTo } from 'skein/ai-sdk'
+   *
+   * await using store = await openStore(':memory:')
+   * const recorded = recordTo(store, 'web:42')
+   * const interrupted = await recorded.resume()
+   * console.log(interrupted) // null
+   * // After a crash: streamText({ model: recorded(model), messages: interrupted.messages })
+   * ```
+   */
+  resume(options?: MessagesOptions): Promise<InterruptedCall | null>
   /** Ends the open exchanges and reports what of them is stored. An exchange ends by itself with an answer
    *  without tool calls; call this if the application stops after tools have run, and closes the store. */
   end(): Promise<readonly TurnReport[]>
@@ -135,7 +150,10 @@ export function recordTo(
     middleware,
     tools: <T extends object>(tools: T) => watchTools(tools, exchanges.tools, scope),
     place: () => exchanges.place(),
-    messages,
+    messages: async (options: MessagesOptions = {}) =>
+      nextMessages(store, await headOf(options.branch), options),
+    resume: async (options: MessagesOptions = {}) =>
+      interruptedCall(store, await headOf(options.branch), options),
     end: () => exchanges.end(),
     [Symbol.asyncDispose]: async () => void (await exchanges.end()),
   })
@@ -152,11 +170,8 @@ export function recordTo(
     return home
   }
 
-  async function messages(branch?: BranchRef | null, budget?: TailBudget): Promise<LanguageModelV4Message[]> {
-    const { head } = await store.getBranch(branch ?? (await exchanges.settled()))
-    if (head === null) return []
-    const stored = budget ? withTurnStart(await store.tail(head, budget)).messages : await pathOf(store, head)
-    return writeMessages(repair(stored))
+  async function headOf(branch: BranchRef | null | undefined): Promise<MessageId | null> {
+    return (await store.getBranch(branch ?? (await exchanges.settled()))).head
   }
 }
 

@@ -4,6 +4,14 @@ import { underNouns } from './under-nouns.ts'
 const all: CommandOption = { short: 'a', help: 'of every directory, not of this project alone' }
 const traces: CommandOption = { help: 'the runs of subagents' }
 
+/** The filters of `ls` and `search`. */
+const filters: Readonly<Record<string, CommandOption>> = {
+  tag: { value: '<tag>', help: 'that have this tag' },
+  metadata: { value: '<key=value>', many: true, help: 'with this metadata; may be repeated' },
+  channel: { value: '<name>', help: 'of one channel, such as cli or discord' },
+  project: { value: '<id>', help: 'of one project' },
+}
+
 export const readCommands: readonly Command[] = [
   {
     name: 'ls',
@@ -15,14 +23,12 @@ export const readCommands: readonly Command[] = [
       all,
       limit: { short: 'l', value: '<n>', help: 'how many; default 20' },
       title: { value: '<text>', help: 'whose title has this text' },
-      tag: { value: '<tag>', help: 'that have this tag' },
+      key: { value: '<text>', help: 'whose key begins with this text' },
+      ...filters,
       label: {
         value: '<text>',
         help: 'whose label begins with this text; with --traces: a subagent, or subagent/run',
       },
-      metadata: { value: '<key=value>', many: true, help: 'with this metadata; may be repeated' },
-      channel: { value: '<name>', help: 'of one channel, such as cli or discord' },
-      project: { value: '<id>', help: 'of one project' },
       task: { value: '<id>', help: 'of one task' },
       traces,
       trash: { help: 'conversations in the trash' },
@@ -97,11 +103,15 @@ export const readCommands: readonly Command[] = [
       all,
       limit: { short: 'l', value: '<n>', help: 'how many hits; default 20, at most 200' },
       ranked: { help: 'the best first, instead of the newest' },
+      key: { value: '<text>', help: 'in conversations whose key begins with this text' },
+      label: { value: '<text>', help: 'in conversations whose label begins with this text' },
+      ...filters,
     },
     examples: [
       ['skein search "secure context"', 'both words, in any order, in one message'],
       [`skein search '"secure context" -grep role:assistant'`, 'a phrase, without a word, by who said it'],
       [`skein search --all 'jitt*'`, 'of every directory, by the beginning of a word'],
+      ['skein search --all --key web:ada: refund', "in one user's conversations"],
     ],
     load: async () => (await import('../read/search.ts')).searchCommand,
   },

@@ -1,5 +1,4 @@
 import { conversationJson } from '../../api/conversation.ts'
-import { metadataValue } from '../../api/metadata-value.ts'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import { CorruptError } from '../../core/errors.ts'
 import { gistOf } from '../../core/gist.ts'
@@ -19,7 +18,6 @@ import {
 } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
-import { splitAssignment } from '../command-line/metadata-option.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { cut, cutLineMiddle } from '../output/cut.ts'
 import { formatInteger } from '../output/number.ts'
@@ -34,6 +32,7 @@ import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { newestHere } from '../target/newest-here.ts'
 import { type ConversationScope, conversationScope } from '../target/scope.ts'
+import { filterOptions } from './filter-options.ts'
 
 /** `skein ls`: lists the conversations of the scope, newest last for people and newest first for programs. */
 export const lsCommand: CommandHandler = (args, context) => {
@@ -74,13 +73,10 @@ function listFilter(args: Args): ConversationFilter {
     return value === undefined ? {} : { [name]: value }
   }
   return {
-    ...text('channel'),
-    ...text('project'),
+    ...filterOptions(args),
     ...text('task'),
-    ...text('tag'),
     ...text('title'),
     ...labelFilter(args),
-    ...metadataFilter(args),
     ...(hasOption(args, 'trash') ? { trashed: true as const } : {}),
     ...(hasOption(args, 'trash') ? {} : { kind: hasOption(args, 'traces') ? 'subagent' : 'main' }),
   }
@@ -96,14 +92,9 @@ function labelFilter(args: Args): ConversationFilter {
   return { labelPrefix: `subagent:${name}:${run}` }
 }
 
-function metadataFilter(args: Args): ConversationFilter {
-  const given = textOptions(args, 'metadata').map(splitAssignment)
-  if (given.length === 0) return {}
-  return { metadata: Object.fromEntries(given.map(([key, value]) => [key, metadataValue(value)])) }
-}
-
 const phrases: readonly (readonly [option: string, words: (value: string) => string])[] = [
   ['title', value => `with ${JSON.stringify(value)} in the title`],
+  ['key', value => `with a key that begins with ${value}`],
   ['tag', value => `with tag ${value}`],
   ['label', value => `with label ${value}`],
   ['channel', value => `of channel ${value}`],

@@ -4,7 +4,7 @@ import type { Searcher, SearchHit, SearchOptions, SearchPage } from '../../core/
 import { modelName } from '../../core/model-name.ts'
 import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, Maintainer, MessageReader } from '../../core/ports.ts'
-import { type CommandHandler, hasOption, limitOption } from '../command-line/command.ts'
+import { type CommandHandler, hasOption, limitOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
@@ -17,6 +17,7 @@ import { wrap } from '../output/wrap.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { conversationScope } from '../target/scope.ts'
+import { filterOptions } from './filter-options.ts'
 import { type HitGroup, searchLines } from './search-lines.ts'
 
 /** The most that the store returns at once, and the most that are counted outside the scope. */
@@ -29,7 +30,12 @@ export const searchCommand: CommandHandler = (args, context) => {
   if (query.trim() === '') throw new UsageError('search needs a word to look for', 'skein search --help')
   return withStore(context, async store => {
     const scope = await conversationScope(store, context, { all: hasOption(args, 'all') })
-    const wide: SearchOptions = hasOption(args, 'ranked') ? { order: 'ranked' } : {}
+    const labelPrefix = textOption(args, 'label')
+    const wide: SearchOptions = {
+      ...filterOptions(args),
+      ...(labelPrefix !== undefined && { labelPrefix }),
+      ...(hasOption(args, 'ranked') && { order: 'ranked' }),
+    }
     const { directory } = scope.filter
     const narrow: SearchOptions = directory ? { ...wide, directory } : wide
     const look = () => findHits(store, context, query, { ...narrow, limit })

@@ -294,6 +294,9 @@ export const checkSearch = fields<Omit<SearchOptions, 'after' | 'signal'>>({
   ...each(optional, { snippetLength: f.numberFrom(20, 2_000), directory: checkDirectories, kind: checkKind }),
   budgetMs: optional(f.checkInt53),
   conversations: optional(checkConversations),
+  ...each(maybe, { channel: checkName, project: checkName }),
+  ...each(optional, { keyPrefix: f.textUpTo(512), labelPrefix: f.textUpTo(512), tag: checkName }),
+  metadata: checkMetadataFilter,
 })
 
 /** The index is asked for each of them by name. */

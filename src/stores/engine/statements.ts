@@ -104,6 +104,8 @@ export interface Statements
   conversationsByPrefix: [{ lo: string; hi: string }, { id: string }]
   listConversations: [ListParams, ListedRow]
   countConversations: [ListParams, { count: number }]
+  /** The conversations of a list, in any order, without their columns. */
+  scopeConversations: [ListParams, { conv: Conv }]
   /** The distinct directories, in order. */
   listDirectories: [ListParams, { directory: string }]
 
@@ -388,7 +390,11 @@ export type RowOf<N extends StatementName> = Statements[N][1]
 /** The SQL of a dialect: a text for each statement, or a function of the filters for lists. Several texts
  *  run in order. Both dialects write parameters as `@name`. */
 export type Queries = {
-  readonly [N in StatementName]: N extends 'listConversations' | 'countConversations' | 'listDirectories'
+  readonly [N in StatementName]: N extends
+    | 'listConversations'
+    | 'countConversations'
+    | 'scopeConversations'
+    | 'listDirectories'
     ? (filters: readonly ListFilter[]) => string
     : string | readonly string[]
 }

@@ -60,7 +60,8 @@ async function quickAppend(engine: PostgresEngine, request: Request): Promise<Ap
   return { branch: ref, head: ids.at(-1)!, ids: ids as unknown as NonEmpty<MessageId>, outcome: 'appended' }
 }
 
-function isPlain({ messages, turn }: Request): boolean {
+function isPlain({ messages, turn, moveKey }: Request): boolean {
+  if (moveKey !== undefined) return false
   if (messages.some(message => message.body.blobs.length > 0)) return false
   return Object.keys(turn?.usage ?? {}).every(kind => kinds.includes(kind))
 }

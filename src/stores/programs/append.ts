@@ -10,6 +10,7 @@ import type { TurnStep } from '../../core/turn.ts'
 import { first, type Program, run } from '../engine/engine.ts'
 import type { AppendRow, PositionRow, TurnRow } from '../engine/rows.ts'
 import { beforeRoots, growthOf, headFields, headPosition, insertMessage } from './insert-message.ts'
+import { takeKeyFromSibling } from './keys.ts'
 import { needConversation, needMessageIn } from './lookup.ts'
 import { charged, checkOngoing, heldBy, replayStep, writeTurn } from './steps.ts'
 
@@ -20,6 +21,8 @@ export interface AppendRequest {
   readonly messages: NonEmpty<PreparedMessage>
   readonly turn: TurnStep | undefined
   readonly onConflict: 'refuse' | 'fork'
+  /** The key that the written branch takes; null for the active branch's. */
+  readonly moveKey?: string | null
   readonly now: number
   readonly leaseMs: number
 }
@@ -37,9 +40,13 @@ export function* append(request: AppendRequest): Program<Appended> {
     checkOngoing(ongoing, turn, ref.name)
   }
   const refusal = (yield* heldByAnother(state, turn)) ?? headMoved(state, request)
-  if (!refusal) return yield* grow(request, state, ongoing, ref.name, headPosition(state))
-  if (request.onConflict === 'refuse' || ongoing) throw refusal
-  return yield* growSibling(request, state)
+  if (refusal && (request.onConflict === 'refuse' || ongoing)) throw refusal
+  const grown = refusal
+    ? yield* growSibling(request, state)
+    : yield* grow(request, state, ongoing, ref.name, headPosition(state))
+  if (request.moveKey !== undefined)
+    yield* takeKeyFromSibling(ref.conversationId, request.moveKey, grown.branch.name)
+  return grown
 }
 
 function* lockForAppend(ref: BranchRef, turn: TurnStep | undefined): Program<AppendRow> {

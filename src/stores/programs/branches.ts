@@ -16,7 +16,7 @@ import type { BranchRow, Conv, LinkRow, PositionRow } from '../engine/rows.ts'
 import { getConversation } from './conversations.ts'
 import { defaultLimit, pageOf, readCursor } from './cursor.ts'
 import { beforeRoots, headFields } from './insert-message.ts'
-import { freeKey, takeKey } from './keys.ts'
+import { freeKey, giveKey, takeKey } from './keys.ts'
 import { lockBranch, lockLiving, needBranch, needConversation, needMessageIn } from './lookup.ts'
 
 export function* getBranch({ conversationId, name }: BranchRef): Program<Branch> {
@@ -173,22 +173,11 @@ export function* moveKey(ref: BranchRef, to: string): Program<Branch> {
   const { conv } = conversation
   const target = yield* needBranch(conv, to)
   if (branch.name !== to) {
-    const { key } = branch
-    if (key !== null && target.key !== null)
+    if (branch.key !== null && target.key !== null)
       throw new KeyReusedError(target.key, `branch ${JSON.stringify(to)} has a key already`)
-    if (key !== null) {
-      // The key is unique, so it is taken away first.
-      yield* run('setBranchKey', { conv, name: branch.name, ...branchKeys(branch), key: null })
-      yield* run('setBranchKey', { conv, name: to, ...branchKeys(target), key })
-    }
-    if (conversation.active_branch === branch.name) yield* run('setActiveBranch', { conv, name: to })
-    else yield* run('bumpVersion', { conv })
+    yield* giveKey(conversation, branch, target)
   }
   return branchFromRow(ref.conversationId, yield* needBranch(conv, to))
-}
-
-function branchKeys({ former_key }: BranchRow) {
-  return { former_key, trashed_key: null }
 }
 
 export function* reset(

@@ -6,6 +6,7 @@ import type {
   ListedConversation,
   ListMessages,
   Page,
+  SearchFilter,
   SkippedRow,
 } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
@@ -13,7 +14,7 @@ import { fold } from '../../core/search/fold.ts'
 import { all, first, type Program } from '../engine/engine.ts'
 import type { ListFilter, ListParams } from '../engine/list-params.ts'
 import { conversationFromRow, listedBranch } from '../engine/row-to-value.ts'
-import type { ListedRow, LooseMessageRow } from '../engine/rows.ts'
+import type { Conv, ListedRow, LooseMessageRow } from '../engine/rows.ts'
 import { readLoose } from './content.ts'
 import { defaultLimit, pageOf, readCursor, writeCursor } from './cursor.ts'
 import { versionOf } from './lookup.ts'
@@ -40,6 +41,12 @@ export function* listConversations(options: ListConversations): Program<Page<Lis
 export function* countConversations(filter: ConversationFilter): Program<number> {
   const row = yield* first('countConversations', filterParams(filter, 0))
   return row?.count ?? 0
+}
+
+/** The conversations that a search is limited to, without their columns. */
+export function* scopeConversations(filter: SearchFilter): Program<ReadonlySet<Conv>> {
+  const rows = yield* all('scopeConversations', filterParams(filter, 0))
+  return new Set(rows.map(({ conv }) => conv))
 }
 
 /** A page of the directories. The cursor is the last one. */

@@ -83,12 +83,13 @@ export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntRes
   return { answers, stoppedAt: state.stoppedAt }
 }
 
-/** Reads the candidates with which the hunt will begin. */
+/** Reads the candidates with which the hunt will begin. Null if it begins with a floor. */
 export function readOpening(
   query: SearchQuery,
-  { matching, prefixes, isFiltered }: SearchPlan,
+  { matching, prefixes, isFiltered, isCompared }: SearchPlan,
   range: HuntRange,
-): Program<readonly CandidateRow[]> {
+): Program<readonly CandidateRow[]> | null {
+  if (isCompared) return null
   const upto = firstTime(range)
   return prefixes.length > 0 && !isFiltered
     ? matching([]).read(upto, firstLook)
@@ -118,9 +119,12 @@ function nextBatch(missing: number, share: number): number {
 /** Most matches of the index that one statement compares with a filter. Each that the filter rejects takes 1
  *  to 3 µs. Null: without a filter, a statement ends when it has enough. */
 function spanFor({ engine, plan }: Hunt): number | null {
-  const rows = engine.rowsPerStatement
+  const rows = engine.rowsPerStatement ?? (plan.isCompared ? rowsElsewhere : null)
   return rows !== null && plan.isFiltered ? Math.ceil(rows / 4) : null
 }
+
+/** The same for an engine in another process, which sends all of them. */
+const rowsElsewhere = 8_000
 
 /** How many candidates to read before deciding whether a prefix is common. */
 const firstLook = 64

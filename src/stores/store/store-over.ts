@@ -335,6 +335,9 @@ export function appendRequest(
       options.onConflict === undefined
         ? 'refuse'
         : checkChoice(options.onConflict, 'onConflict', ['refuse', 'fork']),
+    ...(options.moveKey !== undefined && {
+      moveKey: options.moveKey === null ? null : checkName(options.moveKey, 'moveKey'),
+    }),
     ...lease,
   }
 }

@@ -35,6 +35,7 @@ import { resolveCases } from './resolve.ts'
 import { saveCases } from './save.ts'
 import { searchCases } from './search.ts'
 import { searchChangesCases } from './search-changes.ts'
+import { searchFilterCases } from './search-filters.ts'
 import { searchUnindexedCases } from './search-unindexed.ts'
 import { siblingCases } from './siblings.ts'
 import { structureCases } from './structure.ts'
@@ -85,6 +86,7 @@ export const contract: readonly ContractCase[] = [
   ...resolveCases,
   ...saveCases,
   ...searchChangesCases,
+  ...searchFilterCases,
   ...searchUnindexedCases,
   ...searchCases,
   ...siblingCases,

@@ -3,7 +3,7 @@ import { ConflictError, type NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { collectPages } from '../../core/pages.ts'
 import { pathOf } from '../../core/path.ts'
-import type { Appended, Store } from '../../core/ports.ts'
+import type { Appended, BranchInConversation, Store } from '../../core/ports.ts'
 import {
   appendTexts,
   casesOf,
@@ -19,6 +19,7 @@ import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('siblings and races')
 const sibling = { onConflict: 'fork' } as const
+const at = (place: BranchInConversation | null) => place && [place.conversation.id, place.branch.name]
 
 function split<T>(results: readonly PromiseSettledResult<T>[]): { won: T[]; lost: unknown[] } {
   const won: T[] = []
@@ -54,6 +55,76 @@ export const siblingCases: readonly ContractCase[] = [
     assert.deepEqual([made.outcome, made.branch.name], ['appended', 'main'])
     assert.equal((await collectPages(page => store.listBranches(conversation.id, page))).length, 1)
   }),
+  it('moves a key to the written branch with the append', async ({ store }) => {
+    const { conversation, branch, ids } = await startConversation(store, { key: 'web:42' })
+    const { id } = conversation
+    const follow = { ...sibling, moveKey: 'web:42' }
+    const found = async () => {
+      const [byKey, { activeBranch }] = await Promise.all([
+        store.findByKey('web:42'),
+        store.getConversation(id),
+      ])
+      return [byKey?.branch.name, activeBranch]
+    }
+    // In place: the branch has the key already.
+    const { head } = await store.append(branch, ids.at(-1)!, [say('on')], follow)
+    assert.deepEqual(await found(), ['main', 'main'])
+    await store.append(branch, ids[0], [say('edited')], follow)
+    assert.deepEqual(await found(), ['main-2', 'main-2'])
+    // Two forks of one branch: the key is taken from its holder, not from the branch that is forked.
+    await store.append(branch, ids[0], [say('edited again')], follow)
+    assert.deepEqual(await found(), ['main-3', 'main-3'])
+    const [listed] = (await store.listConversations({ keyPrefix: 'web:' })).items
+    assert.deepEqual([listed?.branch.name, listed?.branch.key], ['main-3', 'web:42'])
+    // A return to the first version, without a fork.
+    await store.append(branch, head, [say('back')], follow)
+    assert.deepEqual(await found(), ['main', 'main'])
+    // Without the option, and after a refusal, it stays.
+    await store.append(branch, ids[0], [say('beside')], sibling)
+    await rejects(store.append(branch, ids[0], [say('late')], { moveKey: 'web:42' }), 'conflict')
+    assert.deepEqual(await found(), ['main', 'main'])
+  }),
+  it('moves no key of another conversation, from nowhere, or to a branch with a key', async ({ store }) => {
+    const other = await startConversation(store, { key: 'other' })
+    const { conversation, branch, ids } = await startConversation(store, { key: 'k' })
+    const own = await store.createBranch(conversation.id, ids[0], { name: 'thread', key: 'thread' })
+    await store.append(branch, ids.at(-1)!, [say('a')], { moveKey: 'other' })
+    await store.append(own, own.head, [say('b')], { moveKey: 'k' })
+    const fork = await store.append(branch, ids[0], [say('c')], { ...sibling, moveKey: 'unknown' })
+    const names = async (key: string) => (await store.findByKey(key))?.branch.name
+    assert.deepEqual([await names('k'), await names('thread')], ['main', 'thread'])
+    assert.deepEqual(at(await store.findByKey('other')), at(other))
+    assert.equal((await store.getBranch(fork.branch)).key, null)
+    assert.equal((await store.getConversation(conversation.id)).activeBranch, 'main')
+  }),
+  it('replaces the active branch if no key is given and it is a sibling', async ({ store }) => {
+    const { conversation, branch, ids } = await startConversation(store)
+    const active = async () => (await store.getConversation(conversation.id)).activeBranch
+    await store.append(branch, ids[0], [say('edited')], { ...sibling, moveKey: null })
+    assert.equal(await active(), 'main-2')
+    const side = await store.createBranch(conversation.id, ids[0], { name: 'side' })
+    await store.append(side, side.head, [say('elsewhere')], { moveKey: null })
+    assert.equal(await active(), 'main-2')
+    await store.append(branch, ids[0], [say('edited')], { ...sibling, moveKey: null })
+    assert.equal(await active(), 'main-3')
+  }),
+  it(
+    'gives a key to one of many forks at the same moment, and that one is active (R8)',
+    async world => {
+      const { store } = world
+      const all = await writers(world)
+      const { conversation, branch, ids } = await startConversation(store, { key: 'k' })
+      const fork = (one: Store, i: number) =>
+        one.append(branch, ids[0], [say(`writer ${i}`)], { ...sibling, moveKey: 'k' })
+      const names = (await Promise.all(all.map(fork))).map(made => made.branch.name)
+      const found = await store.findByKey('k')
+      assert.ok(names.includes(found!.branch.name))
+      assert.equal((await store.getConversation(conversation.id)).activeBranch, found!.branch.name)
+      const branches = await collectPages(page => store.listBranches(conversation.id, page))
+      assert.equal(branches.filter(({ key }) => key !== null).length, 1)
+    },
+    'second handle',
+  ),
   it('numbers siblings and skips taken names', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     await store.createBranch(conversation.id, ids[0], { name: 'main-3' })

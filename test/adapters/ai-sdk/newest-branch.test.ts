@@ -1,7 +1,12 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { generateText, type ModelMessage } from 'ai'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { recordTo } from '../../../src/adapters/ai-sdk/record-to.ts'
 import type { BranchRef } from '../../../src/core/branch.ts'
+import { openStore } from '../../../src/stores/open.ts'
+import { engines, freshTarget } from '../../recorder/engines.ts'
 import { said, setUp } from './setting.ts'
 
 const user = (content: string): ModelMessage => ({ role: 'user', content })
@@ -56,3 +61,21 @@ it('leaves the key of another branch alone', async () => {
   expect((await store.findByKey('web:42'))?.branch.name).toBe('main')
   expect((await store.getConversation(conversation.id)).activeBranch).toBe('main')
 })
+
+describe.each(engines)(
+  'a process that is killed right after its first append to a sibling, on %s',
+  engine => {
+    it.each(['edit', 'regenerate'])('leaves a key that shows the sibling: %s', async how => {
+      const target = await freshTarget(engine)
+      const program = fileURLToPath(new URL('regenerating.ts', import.meta.url))
+      const [, signal] = await once(fork(program, [target, how], { execArgv: [] }), 'exit')
+      expect(signal).toBe('SIGKILL')
+      await using store = await openStore(target)
+      const { conversation, branch } = (await store.findByKey('web:42'))!
+      expect([branch.name, conversation.activeBranch]).toEqual(['main-2', 'main-2'])
+      expect(await said(store, branch)).toEqual(
+        how === 'edit' ? ['user: edited'] : ['user: q', 'assistant: an answer'],
+      )
+    })
+  },
+)

@@ -91,8 +91,10 @@ describe('a long conversation', () => {
     }
     const later = recordTo(store, 'example:ai')
     // A budget inside the newest turn: the question is read in any case.
-    expect(await later.messages(null, { messages: 1 })).toEqual(await later.messages(null, { messages: 2 }))
-    const newest = await later.messages(null, { messages: 2 })
+    expect(await later.messages({ budget: { messages: 1 } })).toEqual(
+      await later.messages({ budget: { messages: 2 } }),
+    )
+    const newest = await later.messages({ budget: { messages: 2 } })
     expect(newest).toMatchObject([{ role: 'user', content: [{ text: '3' }] }, { role: 'assistant' }])
     await generateText({ model: later(model()), messages: [...newest, { role: 'user', content: '4' }] })
     expect(server.requests.at(-1)!.messages).toHaveLength(3)

@@ -44,13 +44,15 @@ export const listConversationsQuery = z
     limit: limit(1000, 20),
     after,
   })
-  .superRefine((query, context) => {
-    // A misspelt filter must not list everything.
-    for (const name of Object.keys(query)) {
-      if (Object.hasOwn(listConversationsQuery.shape, name) || name.startsWith('metadata.')) continue
-      context.addIssue({ code: 'custom', path: [name], message: 'is not a parameter of this list' })
-    }
-  })
+  .superRefine((query, context) => refuseOthers(listConversationsQuery.shape, query, context))
+
+/** A misspelt filter must not list everything. */
+function refuseOthers(shape: object, query: object, context: z.RefinementCtx): void {
+  for (const name of Object.keys(query)) {
+    if (Object.hasOwn(shape, name) || name.startsWith('metadata.')) continue
+    context.addIssue({ code: 'custom', path: [name], message: 'is not a parameter of this list' })
+  }
+}
 
 /** The parameters of a list of conversations. */
 export type ListConversationsQuery = z.output<typeof listConversationsQuery>
@@ -121,16 +123,23 @@ export const contextQuery = z.strictObject({
   window: z.coerce.number().int().min(1).optional().describe('tokens. Default: the window of the model'),
 })
 
-/** The parameters of a search. */
-export const searchQuery = z.strictObject({
-  q: z.string().describe('words, "phrases", -words, role:user, in:<id>, since:2026-08-14'),
-  order: z.enum(['newest', 'ranked']).optional(),
-  limit: limit(200, 20),
-  after,
-  snippet_length: z.coerce.number().int().min(1).max(10_000).optional(),
-  directory: z.union([z.string(), z.array(z.string())]).optional(),
-  kind: z.enum(['main', 'subagent']).optional(),
-})
+/** The parameters of a search. `metadata.<name>=<value>` filters by metadata. */
+export const searchQuery = z
+  .looseObject({
+    q: z.string().describe('words, "phrases", -words, role:user, in:<id>, since:2026-08-14'),
+    order: z.enum(['newest', 'ranked']).optional(),
+    limit: limit(200, 20),
+    after,
+    snippet_length: z.coerce.number().int().min(1).max(10_000).optional(),
+    directory: z.union([z.string(), z.array(z.string())]).optional(),
+    kind: z.enum(['main', 'subagent']).optional(),
+    channel: link.describe('an empty value asks for conversations without one'),
+    project: link,
+    key_prefix: z.string().optional().describe('of conversations with a key that begins so'),
+    label_prefix: z.string().optional(),
+    tag: z.string().optional(),
+  })
+  .superRefine((query, context) => refuseOthers(searchQuery.shape, query, context))
 
 /** The parameters of a search. */
 export type SearchQueryParameters = z.output<typeof searchQuery>

@@ -70,8 +70,23 @@ const filterSql: Record<ListFilter, string> = {
     AND left(c.directory, 500) <= left(@below_to::text, 500)`,
 }
 
-function where(filters: readonly ListFilter[]): string {
-  return ['c.tenant = @tenant::text', ...filters.map(filter => filterSql[filter])].join(' AND ')
+/** An array of ids always uses the primary key: a scope has few of many conversations. */
+const among = (conversations: string) => `c.id = ANY (ARRAY(${conversations}))`
+
+const scopeSql: Record<ListFilter, string> = {
+  ...filterSql,
+  key_prefix: among(`
+    SELECT k.conv FROM skein.branches k
+    WHERE k.tenant = @tenant::text AND k.key >= @key_from::text AND k.key < @key_to::text`),
+  tag: among(`SELECT t.conv FROM skein.tags t WHERE t.tenant = @tenant::text AND t.tag = @tag::text`),
+  metadata: `(json_array_length(@metadata::json) = 0 OR ${among(`
+    SELECT d.conv FROM json_to_recordset(@metadata::json) AS w(key text, value text)
+    JOIN skein.metadata d ON d.tenant = @tenant::text AND d.pair = ${pair('w.key', 'w.value')}
+    GROUP BY d.conv HAVING count(*) = json_array_length(@metadata::json)`)})`,
+}
+
+function where(filters: readonly ListFilter[], sql = filterSql): string {
+  return ['c.tenant = @tenant::text', ...filters.map(filter => sql[filter])].join(' AND ')
 }
 
 /** Conversations, their branches, and the ways to find both. */
@@ -172,6 +187,8 @@ export const conversationQueries = {
     ORDER BY c.updated_at DESC, c.id DESC LIMIT @limit::bigint`,
   countConversations: filters => `
     SELECT count(*) AS count FROM skein.conversations c WHERE ${where(filters)}`,
+  scopeConversations: filters => `
+    SELECT c.id AS conv FROM skein.conversations c WHERE ${where(filters, scopeSql)}`,
   listDirectories: filters => `
     SELECT DISTINCT c.directory FROM skein.conversations c
     WHERE c.directory >= @from_directory::text AND c.directory IS DISTINCT FROM @after_directory::text

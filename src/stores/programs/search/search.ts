@@ -1,12 +1,13 @@
 import { latestTime } from '../../../core/check.ts'
 import type { ConversationKind } from '../../../core/conversation.ts'
 import type { ConversationId } from '../../../core/ids.ts'
-import type { SearchHit, SearchOptions } from '../../../core/listing.ts'
+import type { SearchFilter, SearchHit, SearchOptions } from '../../../core/listing.ts'
 import type { SearchQuery } from '../../../core/search/query.ts'
 import { cutSnippet } from '../../../core/search/snippet.ts'
 import { all, type Engine, first, later, type Program } from '../../engine/engine.ts'
 import type { CandidateRow, Conv } from '../../engine/rows.ts'
 import { laterPreviews, looseMessages } from '../content.ts'
+import { scopeConversations } from '../list.ts'
 import { needConversation } from '../lookup.ts'
 import { resolve } from '../resolve.ts'
 import { scopes } from './search-index.ts'
@@ -35,8 +36,17 @@ export interface SearchPlan {
   readonly prefixes: readonly string[]
   /** Whether the index must look at messages that a filter by directory or kind rejects. */
   readonly isFiltered: boolean
+  /** Whether the candidates of a statement are compared with a set of conversations. Each statement must end
+   *  at a `floor` then. */
+  readonly isCompared: boolean
   readonly filters: SearchFilters
 }
+
+/** Most conversations that the index is asked for by name. */
+const mostNamed = 1_000
+
+/** More than the matches between a floor and the time that it was made for. */
+const mostCompared = 1_000_000
 
 /** The conditions that are not words. */
 export interface SearchFilters {
@@ -64,38 +74,45 @@ export function* planSearch(
   // The index can exclude a word that it decides alone, but not a phrase.
   const none = query.none.filter(term => !term.check && !term.prefix).flatMap(term => term.required)
   const convs = yield* scopeOf(query, options)
+  // The index is asked for each of a few conversations by name. The matches of many are read and compared.
+  const members = convs !== null && convs.size > mostNamed ? convs : null
   // Of no conversation: a token that no entry has.
-  const places = convs?.size === 0 ? ['=c'] : [...(convs ?? [])].map(scopes.conversation)
+  const named = convs === null || members !== null ? [] : [...convs].map(scopes.conversation)
+  const places = convs?.size === 0 ? ['=c'] : named
   const any = [query.roles.map(scopes.role), places]
   if (required.length === 0) required.push(scopes.everything)
   const from = query.since?.getTime() ?? 0
   const latest = query.before ? query.before.getTime() - 1 : latestTime
   const { directory, kind = null } = options
   const directories = typeof directory === 'string' ? [directory] : (directory ?? null)
-  const isFiltered = directories !== null || kind !== null
+  const isFiltered = directories !== null || kind !== null || members !== null
   return {
     matching: asked => source(asked, { directories, kind }),
-    unfiltered: source([], { directories: null, kind: null }),
+    unfiltered: source([], { directories: null, kind: null }, null),
     prefixes,
     isFiltered,
+    isCompared: members !== null,
     filters: { convs, directories, kind, from, latest, roles: query.roles },
   }
 
   function source(
     asked: readonly string[],
     filters: Pick<SearchFilters, 'directories' | 'kind'>,
+    isMember = members,
   ): CandidateSource {
     const groups = any.filter(list => list.length > 0)
     const match = matchText({ all: required, prefixes: asked, any: groups, none })
     return {
-      read: (upto, limit, after = -1) =>
-        all('candidates', {
+      *read(upto, limit, after = -1) {
+        const rows = yield* all('candidates', {
           match,
           from: Math.max(from, after + 1),
           upto: Math.min(upto, latest),
           ...filters,
-          limit,
-        }),
+          limit: isMember === null ? limit : mostCompared,
+        })
+        return isMember === null ? rows : rows.filter(({ conv }) => isMember.has(conv)).slice(0, limit)
+      },
       *floor(upto, span) {
         return (yield* first('searchFloor', { match, from, upto: Math.min(upto, latest), span }))?.at
       },
@@ -105,11 +122,22 @@ export function* planSearch(
 
 /** The conversations that the query or the options name. Null: all. */
 function* scopeOf(query: SearchQuery, options: SearchOptions): Program<ReadonlySet<Conv> | null> {
-  const listed = options.conversations && (yield* convsOf(options.conversations))
-  if (query.conversation === null) return listed ?? null
+  const listed = options.conversations ? yield* convsOf(options.conversations) : null
+  const filter = filterOf(options)
+  const filtered = filter ? yield* scopeConversations(filter) : null
+  const among =
+    listed && filtered ? new Set([...listed].filter(conv => filtered.has(conv))) : (listed ?? filtered)
+  if (query.conversation === null) return among
   const { conversation } = yield* resolve(query.conversation)
   const { conv } = yield* needConversation(conversation.id)
-  return new Set(listed === undefined || listed.has(conv) ? [conv] : [])
+  return new Set(among === null || among.has(conv) ? [conv] : [])
+}
+
+/** The filters that only the tables of conversations can decide. */
+function filterOf(options: SearchFilter): SearchFilter | null {
+  const { channel, project, keyPrefix, labelPrefix, tag, metadata } = options
+  const filter = { channel, project, keyPrefix, labelPrefix, tag, metadata } as SearchFilter
+  return Object.values(filter).every(value => value === undefined) ? null : filter
 }
 
 /** An unknown id is left out. */

@@ -1,4 +1,4 @@
-import { all, later, type Program } from '../../engine/engine.ts'
+import { all, first, later, type Program } from '../../engine/engine.ts'
 import type { CandidateRow, MessageSpan, SpanRow, UnindexedNewestRow } from '../../engine/rows.ts'
 import type { SearchFilters } from './search.ts'
 
@@ -32,8 +32,8 @@ const mostAhead = 250
 export interface SearchOpening extends UnindexedMessages {
   /** The messages of the spans. Null if there are too many to read them ahead. */
   readonly scanned: readonly SpanRow[] | null
-  /** The first candidates of the index. */
-  readonly candidates: readonly CandidateRow[]
+  /** The first candidates of the index; null if they are not read ahead. */
+  readonly candidates: readonly CandidateRow[] | null
 }
 
 /** Chooses the unindexed messages, reads them if they are few, and reads the first candidates, all in one
@@ -41,11 +41,14 @@ export interface SearchOpening extends UnindexedMessages {
  *  the results at least. */
 export function* openSearch(
   filters: SearchFilters,
-  firstCandidates: () => Program<readonly CandidateRow[]>,
+  firstCandidates: () => Program<readonly CandidateRow[]> | null,
 ): Program<SearchOpening> {
   const conversations = yield* later('unindexedNewest', { limit: mostConversations })
   const messages = yield* later('unindexedMessages', { limit: mostAhead + 1 })
-  const candidates = yield* firstCandidates()
+  const reading = firstCandidates()
+  // The rows can be read after the next statement.
+  if (reading === null) yield* first('indexForm', {})
+  const candidates = reading === null ? null : yield* reading
   const chosen = choose(conversations(), filters)
   const isComplete = messages().length <= mostAhead
   const spanOf = new Map(chosen.spans.map(span => [span.conv, span]))

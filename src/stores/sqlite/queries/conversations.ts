@@ -47,8 +47,20 @@ const filterSql: Record<ListFilter, string> = {
   within: `c.directory < @below_to AND (c.directory = @within OR c.directory >= @below_from)`,
 }
 
-function where(filters: readonly ListFilter[]): string {
-  return filters.map(filter => filterSql[filter]).join(' AND ')
+/** A list reads in its own order and ends early; a scope reads all of few conversations, so it begins with
+ *  the indexes of tags and metadata. */
+const scopeSql: Record<ListFilter, string> = {
+  ...filterSql,
+  tag: `c.c IN (SELECT conv FROM skein_tags WHERE tag = @tag)`,
+  metadata: `(json_array_length(@metadata) = 0 OR c.c IN (
+    SELECT d.conv FROM json_each(@metadata) w
+    CROSS JOIN skein_metadata d INDEXED BY skein_metadata_value
+      ON d.key = w.value ->> 'key' AND d.value = w.value ->> 'value'
+    GROUP BY d.conv HAVING count(*) = json_array_length(@metadata)))`,
+}
+
+function where(filters: readonly ListFilter[], sql = filterSql): string {
+  return filters.map(filter => sql[filter]).join(' AND ')
 }
 
 export const conversationQueries = {
@@ -110,6 +122,8 @@ export const conversationQueries = {
     ORDER BY c.updated_at DESC, c.id DESC LIMIT +@limit`,
   countConversations: filters => `
     SELECT count(*) AS count FROM skein_conversations c WHERE ${where(filters)}`,
+  scopeConversations: filters => `
+    SELECT c.c AS conv FROM skein_conversations c WHERE ${where(filters, scopeSql)}`,
   // Jumps from one directory to the next in the index, instead of reading every conversation.
   listDirectories: filters => `
     WITH RECURSIVE d(directory) AS (
