@@ -17,14 +17,14 @@ import { isFull, size } from './size.ts'
 import { reporting, type SoakPlan, type SoakSubject, soak } from './soak.ts'
 
 /** People talk to `skein discord` in many channels, one after the other, so that every agent is released and
- *  opened again. SKEIN_BATTERY_MINUTES sets the time after the warm-up, in which every channel has spoken
- *  twice. */
+ *  opened again. SKEIN_BATTERY_MINUTES sets the time after the warm-up, which fills the caches: SQLite has
+ *  16 MB for pages, and the bot remembers the ids of 10,000 messages. */
 const count = size({ gate: 20, full: 2_000 })
 const minutes = Number(process.env.SKEIN_BATTERY_MINUTES ?? 10)
 const plan: SoakPlan = {
   ms: size({ gate: 500, full: minutes * 60_000 }),
   perSecond: 20,
-  warmUp: count * size({ gate: 1, full: 2 }),
+  warmUp: count * size({ gate: 1, full: 5 }),
   everyMs: size({ gate: 250, full: 5_000 }),
 }
 const mostGrowth = 4e6
