@@ -69,7 +69,7 @@ describe('the repository keeps its rules', () => {
     expect(foreignWord(everything)).toEqual([]))
   it('gives each consumer of a store the narrowest port (S3-37)', () =>
     expect(narrowPorts(product)).toEqual([]))
-  it('keeps files below 400 lines', () => expect(shortFiles(everything)).toEqual([]))
+  it('keeps files below 400 lines (S0-52)', () => expect(shortFiles(everything)).toEqual([]))
   it('exports by name', () => expect(namedExports(everything)).toEqual([]))
   it('names files after their contents', () => expect(tellingNames(everything)).toEqual([]))
 })

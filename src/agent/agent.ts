@@ -170,7 +170,7 @@ function stateOf(options: AgentOptions): AgentState {
     loop: {
       model,
       tools,
-      approvals: createApprovals(options.approve, memory),
+      approvals: createApprovals(options.approve, memory, store),
       approvalMemory: memory,
       readResult: { [readResultName]: readResult(store, largeResult) },
       window,

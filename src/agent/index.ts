@@ -17,19 +17,21 @@
 // May import core, system, context and recorder. It receives a store and a model, and opens neither.
 
 export type { Calibration } from '../context/fit/calibrate.ts'
+export type {
+  ApprovalAnswer,
+  ApprovalKeeper,
+  ApprovalRequest,
+  CallKind,
+  CallPreview,
+  ListApprovals,
+  NewApprovalAnswer,
+  StoredApproval,
+} from '../core/approval.ts'
 export type { ParentLink } from '../core/conversation.ts'
 export type { Agent } from './agent.ts'
 export { createAgent } from './agent.ts'
 export type { AgentModel } from './agent-model.ts'
-export type {
-  ApprovalAnswer,
-  ApprovalDetails,
-  ApprovalMemory,
-  ApprovalRequest,
-  Approve,
-  CallKind,
-  CallPreview,
-} from './approval/approval.ts'
+export type { ApprovalDecision, ApprovalDetails, ApprovalMemory, Approve } from './approval/approval.ts'
 export { allowTools, approvalMemory } from './approval/approval.ts'
 export type { CodingToolsOptions } from './coding/coding-tools.ts'
 export { codingTools } from './coding/coding-tools.ts'
@@ -43,7 +45,7 @@ export type { AgentOptions, AgentStore, SendOptions } from './options.ts'
 export type { RecallStore } from './recall/recall-digest.ts'
 export type { RecallToolsOptions } from './recall/recall-tools.ts'
 export { recallTools } from './recall/recall-tools.ts'
-export type { AgentEvent, Reply } from './run/events.ts'
+export type { AgentEvent, PendingApproval, Reply } from './run/events.ts'
 export type { Run } from './run/run.ts'
 export type { SubagentOptions } from './subagent.ts'
 export { subagent } from './subagent.ts'

@@ -1,5 +1,6 @@
 import type { Calibration } from '../context/fit/calibrate.ts'
 import type { CountTokens, Window } from '../context/fit/window.ts'
+import type { ApprovalKeeper } from '../core/approval.ts'
 import type { Searcher } from '../core/listing.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { ModelOptions } from '../core/model.ts'
@@ -10,7 +11,7 @@ import type { AiSdkTool } from './tools/ai-sdk-tool.ts'
 import type { AgentTool } from './tools/tool.ts'
 
 /** The ports of a store that an agent needs. */
-export type AgentStore = RecordStore & Searcher
+export type AgentStore = RecordStore & Searcher & ApprovalKeeper
 
 /** What an agent is made of, and the options of its model calls. */
 export interface AgentOptions extends ModelOptions {
@@ -27,7 +28,8 @@ export interface AgentOptions extends ModelOptions {
   readonly tools?: Readonly<Record<string, AgentTool | AiSdkTool>>
   /** Decides whether a call may run, before it runs. It is asked for the calls of all tools that are not
    *  read-only, unless a tool says otherwise with `needsApproval`. Default: calls run without asking, and
-   *  those of tools with `needsApproval` are denied. */
+   *  those of tools with `needsApproval` wait in the store for an answer (`store.answerApproval`); without a
+   *  store they are denied. */
   readonly approve?: Approve
   /** Remembers answers that hold for longer than one call. Default: as long as the agent exists. */
   readonly approvals?: ApprovalMemory

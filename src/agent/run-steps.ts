@@ -13,7 +13,7 @@ import type { Approvals } from './approval/approvals.ts'
 import { callModel } from './call-model.ts'
 import type { History, ResolvedTarget } from './history/history.ts'
 import { localMessage } from './history/local-message.ts'
-import type { AgentEvent, Reply } from './run/events.ts'
+import type { AgentEvent, PendingApproval, Reply } from './run/events.ts'
 import { runCalls } from './tools/run-calls.ts'
 import type { ShortenResults } from './tools/shorten-tool-results.ts'
 import { specsOf, type Tools } from './tools/tool.ts'
@@ -69,6 +69,8 @@ export interface TurnProgress {
   /** The part of the usage that no step has stored: that of summaries. */
   unrecorded: Usage
   stop: Reply['stop']
+  /** Calls that wait for an approval: the turn ends, and is resumed later. */
+  waiting: readonly PendingApproval[]
 }
 
 /** Runs the steps of a turn: calls the model and runs its tools, until an answer has no tool calls. Every
@@ -76,6 +78,7 @@ export interface TurnProgress {
 export async function runSteps(loop: LoopSettings, setup: TurnSetup, progress: TurnProgress): Promise<void> {
   const { unanswered } = setup
   if (unanswered) await runTools(unanswered.calls, unanswered.message, loop, setup, progress)
+  if (progress.waiting.length > 0) return
   while (progress.steps < loop.maxSteps) {
     setup.signal.throwIfAborted()
     const { answer, calls, id } = await nextAnswer(loop, setup, progress)
@@ -84,6 +87,7 @@ export async function runSteps(loop: LoopSettings, setup: TurnSetup, progress: T
       return
     }
     await runTools(calls, id, loop, setup, progress)
+    if (progress.waiting.length > 0) return
   }
   progress.stop = 'steps'
 }
@@ -156,18 +160,22 @@ async function runTools(
   { resolved, recording, signal, emit }: TurnSetup,
   progress: TurnProgress,
 ): Promise<void> {
-  const usage = await runCalls(calls, {
+  const { conversation } = resolved
+  const { usage, waiting } = await runCalls(calls, {
     tools: { ...tools, ...readResult },
     recording,
     message,
     signal,
-    context: { conversationId: resolved.conversation?.id ?? null, messages: progress.path },
+    context: { conversationId: conversation?.id ?? null, messages: progress.path },
     approvals,
+    canWait: conversation !== null && conversation.kind !== 'subagent',
     emit,
     withTokens: result => withTokens(result, count),
     onResult: (result, id) => addToPath(progress, result, id),
   })
   progress.usage = addUsage(progress.usage, usage)
+  progress.waiting = waiting
+  if (waiting.length > 0) progress.stop = 'approval'
 }
 
 function addToPath(progress: TurnProgress, message: NewMessage, id: MessageId | null): void {

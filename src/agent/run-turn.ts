@@ -6,6 +6,7 @@ import type { Model } from '../core/model.ts'
 import { addUsage } from '../core/turn.ts'
 import type { TurnReport } from '../recorder/recording.ts'
 import { createApprovals } from './approval/approvals.ts'
+import { withUnapprovedResults } from './approval/unapproved-calls.ts'
 import {
   type BegunTurn,
   type History,
@@ -76,7 +77,10 @@ export function runTurn(agent: AgentState, input: TurnInput): Promise<Reply> {
   return withTurn(agent, input, 'make', async turn => {
     const history = await readHistory(turn)
     const { replayed } = turn.begun.recording
-    if (replayed === undefined) return continueTurn(turn, history, null)
+    if (replayed === undefined) {
+      const messages = await withUnapprovedResults(history.messages, agent.store)
+      return continueTurn(turn, { ...history, messages }, null)
+    }
     const interruption = await findInterruption(history.messages, agent.loop.tools, agent.store)
     if (replayed !== 'complete' && interruption) return continueFrom(turn, history, interruption)
     turn.progress.text = await earlierAnswer(turn, history)
@@ -152,7 +156,7 @@ async function withTurn(
   otherwise: 'make' | 'find',
   work: (turn: OpenTurn) => Promise<void>,
 ): Promise<Reply> {
-  const agent = { ...state, loop: loopOfTurn(state.loop, input.options) }
+  const agent = { ...state, loop: loopOfTurn(state, input.options) }
   const resolved = await resolve(agent, input.target, otherwise)
   const begun = await begin(agent, resolved, input)
   const progress: TurnProgress = {
@@ -162,6 +166,7 @@ async function withTurn(
     usage: {},
     unrecorded: {},
     stop: 'aborted',
+    waiting: [],
   }
   let failure: { readonly error: unknown } | null = null
   try {
@@ -170,7 +175,8 @@ async function withTurn(
     failure = { error }
   }
   const aborted = failure !== null && input.signal.aborted
-  const status = failure === null ? 'complete' : aborted ? 'interrupted' : 'failed'
+  const isWaiting = failure === null && progress.waiting.length > 0
+  const status = aborted || isWaiting ? 'interrupted' : failure === null ? 'complete' : 'failed'
   const report = await begun.recording.end(status, { usage: progress.unrecorded })
   // Also of a failed turn: its question may be queued while storage cannot be read.
   keepLastSeen(agent, resolved, input.target, progress)
@@ -179,11 +185,11 @@ async function withTurn(
 }
 
 /** The settings with the options of one turn. */
-function loopOfTurn(loop: LoopSettings, sending: SendOptions): LoopSettings {
+function loopOfTurn({ loop, store }: AgentState, sending: SendOptions): LoopSettings {
   const options = mergeModelOptions(loop.options, sending)
   const reserveOutput = loop.reserveOutput ?? options.maxOutput ?? 0
   const { approve } = sending
-  const approvals = approve ? createApprovals(approve, loop.approvalMemory) : loop.approvals
+  const approvals = approve ? createApprovals(approve, loop.approvalMemory, store) : loop.approvals
   return { ...loop, options, approvals, window: { ...loop.window, reserveOutput } }
 }
 
@@ -302,7 +308,8 @@ function replyOf(
   return {
     text: progress.text,
     status: complete ? 'complete' : 'interrupted',
-    stop: complete ? progress.stop : 'aborted',
+    stop: complete || progress.waiting.length > 0 ? progress.stop : 'aborted',
+    approvals: progress.waiting,
     steps: progress.steps,
     usage: progress.usage,
     turn: begun.recording.key,

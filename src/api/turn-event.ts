@@ -94,7 +94,7 @@ export type TurnEventJson =
       /** `interrupted` if it was stopped. */
       readonly status: 'complete' | 'interrupted'
       /** Why it ended. */
-      readonly stop: Finish | 'steps' | 'aborted'
+      readonly stop: Finish | 'steps' | 'approval' | 'aborted'
       /** The text of the last answer. */
       readonly text: string
       /** The newest stored message. */

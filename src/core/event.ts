@@ -6,6 +6,7 @@ import type { OrderedPageOptions } from './listing.ts'
  *  `turn_ended` is only written for agents of other programs, with their reason to stop. `message_erased`
  *  names the message, and tells followers. `agent_update` is news of another program's agent about itself,
  *  such as a notice or a compaction. `stop_requested` names a turn that its process should stop.
+ *  `approval_requested` is a call that waits for an approval; `permission` has the answer.
  *  `channel_edit` and `channel_delete` are changes of a message in Discord. `turn_started` is for
  *  applications that trace more. */
 export type EventType =
@@ -14,6 +15,7 @@ export type EventType =
   | 'tool_started'
   | 'tool_ended'
   | 'resume'
+  | 'approval_requested'
   | 'permission'
   | 'plan'
   | 'agent_update'
@@ -33,6 +35,7 @@ const known: Readonly<Record<EventType, true>> = {
   tool_started: true,
   tool_ended: true,
   resume: true,
+  approval_requested: true,
   permission: true,
   plan: true,
   agent_update: true,

@@ -39,3 +39,4 @@ export type NotFoundKind =
   | 'token'
   | 'task'
   | 'dispatch'
+  | 'approval'

@@ -7,6 +7,7 @@
 // - reading: `runs.ts`, `path.ts`, `tree.ts`, `search/`; moving: `record.ts` and `take-in.ts`
 
 import type { TokenKeeper } from './access-token.ts'
+import type { ApprovalKeeper } from './approval.ts'
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'
 import type { ConditionalWriter } from './conditional-writer.ts'
 import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
@@ -383,6 +384,7 @@ export interface Store
     TokenKeeper,
     OverviewReader,
     PathSectionReader,
+    ApprovalKeeper,
     Follower {
   /** Closes what the store owns: its file or its pool. A borrowed handle stays open. */
   close(): Promise<void>

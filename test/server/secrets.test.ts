@@ -166,7 +166,7 @@ it('counts requests, store operations, conversations, tokens and turns', async (
   expect((await service.call('//metrics', { token })).status).toBe(403)
 })
 
-it('sweeps expired conversations of tasks, in one of several processes, and counts them (S2-32, S2-58)', async () => {
+it('sweeps expired conversations of tasks, in one of several processes, and counts them (S0-12, S2-32, S2-58)', async () => {
   await using service = await startService({ sweepMs: 50, tenants: ['default'] })
   await using other = await startService({ db: service.db, sweepMs: 50, tenants: ['default'] })
   const expired = () => service.store.create({ task: 't', expiresAt: new Date(Date.now() - 1_000) })

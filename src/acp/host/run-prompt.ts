@@ -74,6 +74,7 @@ export async function runPrompt(parts: HostContext, seat: Seat, prompt: HostProm
     text: events.text(),
     status: report.status === 'complete' ? 'complete' : 'interrupted',
     stop: stopped || !end ? 'aborted' : stopOf(end.stop),
+    approvals: [],
     steps: Math.max(1, events.steps()),
     usage: end?.usage ?? {},
     turn: recording!.key,
@@ -168,7 +169,7 @@ function runEvents(emit: (event: AgentEvent) => void) {
   }
 }
 
-const stops: Readonly<Record<string, Reply['stop']>> = {
+const stops: Readonly<Record<string, Finish | 'steps' | 'aborted'>> = {
   end_turn: 'stop',
   max_tokens: 'length',
   max_turn_requests: 'steps',

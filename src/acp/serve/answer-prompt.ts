@@ -69,6 +69,7 @@ const stopReasons: Readonly<Record<Reply['stop'], StopReason>> = {
   refused: 'end_turn',
   length: 'max_tokens',
   steps: 'max_turn_requests',
+  approval: 'end_turn',
   aborted: 'cancelled',
 }
 

@@ -5,13 +5,8 @@ import type {
   ToolCallContent,
   ToolCallLocation,
 } from '@agentclientprotocol/sdk/unstable'
-import {
-  type ApprovalAnswer,
-  type ApprovalMemory,
-  type ApprovalRequest,
-  type Approve,
-  approvalMemory,
-} from '../../agent/approval/approval.ts'
+import { type ApprovalMemory, type Approve, approvalMemory } from '../../agent/approval/approval.ts'
+import type { ApprovalAnswer, ApprovalRequest } from '../../core/approval.ts'
 import { unlessAborted } from '../../core/wait.ts'
 import { allowsByMode, type SessionMode } from './session-settings.ts'
 

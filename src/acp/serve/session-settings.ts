@@ -1,5 +1,5 @@
 import type { SessionConfigOption, SessionModeState } from '@agentclientprotocol/sdk/unstable'
-import type { ApprovalRequest } from '../../agent/approval/approval.ts'
+import type { ApprovalRequest } from '../../core/approval.ts'
 import type { OfferedModel } from './serve-options.ts'
 
 /** Which tools need a permission before they run. */

@@ -1,5 +1,5 @@
+import type { CallKind } from '../../core/approval.ts'
 import type { Json } from '../../core/json.ts'
-import type { CallKind } from './approval.ts'
 
 const longest = 120
 

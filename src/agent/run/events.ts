@@ -1,4 +1,5 @@
 import type { CutMessage, Fitted, LeftOut } from '../../context/fit/window.ts'
+import type { ApprovalRequest, StoredApproval } from '../../core/approval.ts'
 import type { ToolCallBlock } from '../../core/block.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { Holder } from '../../core/errors.ts'
@@ -8,7 +9,6 @@ import type { NewMessage } from '../../core/message.ts'
 import type { Finish, IgnoredOption, ModelRetry } from '../../core/model.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { Trouble, TurnReport } from '../../recorder/recording.ts'
-import type { ApprovalRequest } from '../approval/approval.ts'
 
 /** An event of a run. */
 export type AgentEvent =
@@ -191,14 +191,22 @@ export type AgentEvent =
       readonly reply: Reply
     }
 
+/** A call that waits for an approval, and the id of the request in the store. */
+export type PendingApproval = ApprovalRequest & Pick<StoredApproval, 'id'>
+
 /** The result of a run. */
 export interface Reply {
   /** The text of the last answer. */
   readonly text: string
-  /** `interrupted` if the run was aborted. A run that fails has no reply: it rejects. */
+  /** `interrupted` if the run was aborted, or if a call waits for an approval. A run that fails has no
+   *  reply: it rejects. */
   readonly status: 'complete' | 'interrupted'
-  /** Why it ended: the model's finish reason, `steps` if it reached the limit of steps, or `aborted`. */
-  readonly stop: Finish | 'steps' | 'aborted'
+  /** Why it ended: the model's finish reason, `steps` if it reached the limit of steps, `approval` if calls
+   *  wait for an approval, or `aborted`. */
+  readonly stop: Finish | 'steps' | 'approval' | 'aborted'
+  /** The calls that wait for an approval. Answer them with `store.answerApproval`, in any process, then
+   *  resume the turn. */
+  readonly approvals: readonly PendingApproval[]
   /** The number of model calls in this run. */
   readonly steps: number
   /** The usage of all model calls of this turn, including subagents. */

@@ -1,5 +1,5 @@
+import type { CallKind } from '../../core/approval.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import type { CallKind } from '../approval/approval.ts'
 import type { AgentTool, ApprovalCheck, ToolContext } from './tool.ts'
 import { resultOf } from './tool-result.ts'
 

@@ -1,3 +1,4 @@
+import { type ApprovalAnswer, type ApprovalRequest, answerNames } from '../../core/approval.ts'
 import type { ToolCallBlock } from '../../core/block.ts'
 import { errorText } from '../../core/error-text.ts'
 import type { NewEvent } from '../../core/event.ts'
@@ -6,11 +7,12 @@ import type { JsonObject } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { addUsage, type Usage } from '../../core/turn.ts'
 import { unlessAborted } from '../../core/wait.ts'
+import { approvalIdOf, approvalRequestEvent } from '../../recorder/approval-request.ts'
 import type { TurnRecording } from '../../recorder/recording.ts'
-import type { ApprovalAnswer, ApprovalRequest, Approve } from '../approval/approval.ts'
+import type { Approve } from '../approval/approval.ts'
 import type { Approvals } from '../approval/approvals.ts'
 import { callKind, callTitle } from '../approval/call-details.ts'
-import type { AgentEvent } from '../run/events.ts'
+import type { AgentEvent, PendingApproval } from '../run/events.ts'
 import type { AgentTool, ToolContext, ToolOutcome, Tools } from './tool.ts'
 
 /** The setting in which the calls of one answer run. */
@@ -24,6 +26,8 @@ export interface RunCallsOptions {
   readonly context: Pick<ToolContext, 'conversationId' | 'messages'>
   /** Decides about calls that need an approval. */
   readonly approvals: Approvals
+  /** Whether the turn may end while a call waits for an approval, to be resumed later. */
+  readonly canWait: boolean
   emit(event: AgentEvent): void
   /** Adds the tokens of a result, if they are counted. */
   withTokens(result: NewMessage): NewMessage
@@ -31,18 +35,28 @@ export interface RunCallsOptions {
   onResult(result: NewMessage, id: MessageId | null): void
 }
 
+/** The outcome of the calls of an answer. */
+export interface CallsOutcome {
+  /** The usage of models that the tools called. */
+  readonly usage: Usage
+  /** Calls that wait for an approval. They have not run. */
+  readonly waiting: readonly PendingApproval[]
+}
+
 /** Runs the calls of an answer in parallel, and stores each result as it comes. The start of a tool is
  *  stored before it runs, so that it is not run again after a crash; an approval comes before that.
- *  Returns the usage of models that the tools called. Throws the signal's reason if it is aborted; results
- *  up to then are stored. */
-export async function runCalls(calls: readonly ToolCallBlock[], options: RunCallsOptions): Promise<Usage> {
+ *  Throws the signal's reason if it is aborted; results up to then are stored. */
+export async function runCalls(
+  calls: readonly ToolCallBlock[],
+  options: RunCallsOptions,
+): Promise<CallsOutcome> {
   const { recording, signal } = options
   const checked = await Promise.all(calls.map(call => checkCall(call, options)))
   for (const { call, problem } of checked) {
     if (problem !== null) await storeResult(call, { output: problem, isError: true }, options)
   }
   const runnable = checked.filter(({ problem }) => problem === null)
-  if (runnable.length === 0) return {}
+  if (runnable.length === 0) return { usage: {}, waiting: [] }
   const free = runnable.filter(({ request }) => request === null).map(({ call }) => call)
   if (free.length > 0) await recording.trace(free.map(call => startOf(call, options)))
   signal.throwIfAborted()
@@ -50,13 +64,20 @@ export async function runCalls(calls: readonly ToolCallBlock[], options: RunCall
   const add = (one: Usage) => {
     usage = addUsage(usage, one)
   }
+  const waiting: PendingApproval[] = []
   await Promise.allSettled([
     ...free.map(async call => add(await runCall(call, options))),
     ...runnable.map(async ({ call, request }) => {
-      if (request !== null && (await mayRun(call, request, options))) add(await runCall(call, options))
+      const answer = request === null ? 'deny' : await mayRun(call, request, options)
+      if (answer === 'allow') add(await runCall(call, options))
+      if (answer === 'later') waiting.push(pendingOf(request!))
     }),
   ]).then(rethrowFirst)
-  return usage
+  return { usage, waiting }
+}
+
+function pendingOf(request: ApprovalRequest): PendingApproval {
+  return { ...request, id: approvalIdOf(request.messageId!, request.callId) }
 }
 
 /** A call, why it cannot be run, and the approval that it needs. */
@@ -115,31 +136,30 @@ async function mayRun(
   call: ToolCallBlock,
   request: ApprovalRequest,
   options: RunCallsOptions,
-): Promise<boolean> {
-  const { approvals, recording, signal, emit } = options
+): Promise<'allow' | 'deny' | 'later'> {
+  const { approvals, recording, signal, emit, canWait } = options
   const { title, callId } = request
-  const { answer, wasAsked, refusal } = await approvals.decide(request, signal, () =>
-    emit({ type: 'asking', title, request }),
-  )
-  const asked = wasAsked ? [permissionEvent(request, answer)] : []
+  const decision = await approvals.decide(request, signal, {
+    canWait,
+    onAsk: () => emit({ type: 'asking', title, request }),
+    async keep() {
+      const event = approvalRequestEvent(request, recording.branch.name)
+      if (event !== null) await recording.trace([event])
+    },
+  })
+  const { answer, wasAsked, isStored, refusal } = decision
+  if (answer === null) return 'later'
+  const asked = wasAsked && !isStored ? [permissionEvent(request, answer)] : []
   if (wasAsked)
     emit({ type: 'asked', title, callId, choice: answerNames[answer], isAllowed: answer !== 'deny' })
   if (refusal !== null) {
     await storeResult(call, { output: refusal, isError: true }, options)
     if (asked.length > 0) await recording.trace(asked)
-    return false
+    return 'deny'
   }
   await recording.trace([...asked, startOf(call, options)])
   signal.throwIfAborted()
-  return true
-}
-
-/** The answers, as events name them. */
-const answerNames: Readonly<Record<ApprovalAnswer, string>> = {
-  allow: 'allow_once',
-  allow_in_conversation: 'allow_in_conversation',
-  allow_always: 'allow_always',
-  deny: 'reject_once',
+  return 'allow'
 }
 
 /** In the form that is also stored for other programs' agents. */
@@ -193,9 +213,10 @@ async function outcomeOf(
   }
 }
 
-/** `approve` for an agent that a tool runs: its requests wait in the same queue. */
+/** `approve` for an agent that a tool runs: its requests wait in the same queue. It stores them itself. */
 function passedOn(approvals: Approvals): Approve {
-  return async (request, signal) => (await approvals.decide(request, signal, () => undefined)).answer
+  const hooks = { canWait: false, onAsk: () => undefined, keep: async () => undefined }
+  return async (request, signal) => (await approvals.decide(request, signal, hooks)).answer ?? 'deny'
 }
 
 async function storeResult(

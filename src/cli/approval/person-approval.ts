@@ -1,12 +1,11 @@
 import { setImmediate as printed } from 'node:timers/promises'
 import {
-  type ApprovalAnswer,
   type ApprovalMemory,
-  type ApprovalRequest,
   type Approve,
   allowTools,
   approvalMemory,
 } from '../../agent/approval/approval.ts'
+import type { ApprovalAnswer, ApprovalRequest } from '../../core/approval.ts'
 import { type Keyboard, type KeyStroke, openKeyboard } from '../chat/input/keyboard.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { questionLines } from './question-lines.ts'

@@ -1,5 +1,5 @@
-import type { ApprovalRequest, CallPreview } from '../../agent/approval/approval.ts'
 import { changedLines } from '../../agent/approval/changed-lines.ts'
+import type { ApprovalRequest, CallPreview } from '../../core/approval.ts'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import { cut, widthOf } from '../output/cut.ts'
 import { plural } from '../output/number.ts'

@@ -1,4 +1,5 @@
 import { type NewAccessToken, tokenScopes } from '../../core/access-token.ts'
+import type { ListApprovals, NewApprovalAnswer } from '../../core/approval.ts'
 import type { BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
 import { checkChoice, checkCount, checkName, checkNonEmpty, checkTime } from '../../core/check.ts'
 import type * as conversations from '../../core/conversation.ts'
@@ -228,6 +229,17 @@ export const checkEventListing = fields<Omit<ListEvents, 'after'>>({
   ...orderedFields,
   types: f.anyOf(checkEventType),
 })
+
+const approvalStatus = f.wordFrom('pending', 'answered', 'withdrawn', 'any')
+export const checkApprovalListing = fields<ListApprovals>({
+  conversationId: optional(conversationId),
+  status: optional(approvalStatus),
+})
+const approvalFields = fields<NewApprovalAnswer>({
+  answer: f.wordFrom('allow', 'allow_in_conversation', 'allow_always', 'deny'),
+  ...each(optional, { by: f.orNull(checkName), comment: f.orNull(f.checkReason) }),
+})
+export const checkApprovalAnswer = (given: NewApprovalAnswer) => approvalFields(given, 'answer')
 
 const range = fields<MessageRange>({ first: messageId, last: messageId })
 export const checkRange = (given: MessageRange) => range(given, 'range')

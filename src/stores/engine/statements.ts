@@ -315,6 +315,12 @@ export interface Statements
   setNextEvent: [InConv & { next_event: number }, never]
   setEventData: [InConv & { n: number; data: string }, never]
   events: [EventParams, EventRow]
+  /** Requests for approvals in conversations that are not in the trash, newest first. */
+  approvalRequests: [{ limit: number }, EventRow & { conversation_id: string; conv: Conv }]
+  /** Those of one conversation, newest first. */
+  approvalRequestsOf: [InConv & { limit: number }, EventRow]
+  /** The answers, oldest first. */
+  approvalAnswersOf: [InConv, EventRow]
   /** The events before one, newest first. */
   eventsDown: [Omit<EventParams, 'after'> & { below: number }, EventRow]
 

@@ -139,4 +139,14 @@ ALTER TABLE skein.dispatches ALTER COLUMN result SET STATISTICS 0;
 ALTER TABLE skein.dispatches ALTER COLUMN error SET STATISTICS 0;
 `,
   },
+  {
+    version: 8,
+    name: 'approvals',
+    sql: `
+-- Requests for approvals and their answers are few among the events.
+CREATE INDEX events_requests ON skein.events (tenant, at) WHERE type = 'approval_requested';
+CREATE INDEX events_requests_in ON skein.events (tenant, conv, n) WHERE type = 'approval_requested';
+CREATE INDEX events_permissions ON skein.events (tenant, conv, n) WHERE type = 'permission';
+`,
+  },
 ]

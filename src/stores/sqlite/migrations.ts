@@ -361,4 +361,16 @@ CREATE TABLE skein_dispatches (
 CREATE INDEX skein_dispatches_waiting ON skein_dispatches(task, n) WHERE status = 'waiting';
 `,
   },
+  {
+    version: 8,
+    name: 'approvals',
+    // Without it, the lists of approvals read all events.
+    isOptional: true,
+    sql: `
+-- Requests for approvals and their answers are few among the events.
+CREATE INDEX skein_events_requests ON skein_events(at) WHERE type = 'approval_requested';
+CREATE INDEX skein_events_requests_in ON skein_events(conv, n) WHERE type = 'approval_requested';
+CREATE INDEX skein_events_permissions ON skein_events(conv, n) WHERE type = 'permission';
+`,
+  },
 ]

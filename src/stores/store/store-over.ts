@@ -11,6 +11,7 @@ import { checkHash, checkReason } from '../check/fields.ts'
 import * as checked from '../check/input.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type AppendRequest, append } from '../programs/append.ts'
+import * as approvals from '../programs/approvals.ts'
 import * as branches from '../programs/branches.ts'
 import { readBlob } from '../programs/content.ts'
 import * as conversations from '../programs/conversations.ts'
@@ -183,6 +184,17 @@ export function storeOver(
     addEvents: async (id, events) => {
       checked.checkEvents(events)
       return write(() => addEvents(conversationId(id), events, now()))
+    },
+    listApprovals: async (options = {}) => {
+      checked.checkApprovalListing(options)
+      return read(() => approvals.listApprovals(options))
+    },
+    getApproval: async (id, approval) =>
+      read(() => approvals.getApproval(conversationId(id), checkName(approval, 'approval'))),
+    answerApproval: async (id, approval, answer) => {
+      checked.checkApprovalAnswer(answer)
+      const named = checkName(approval, 'approval')
+      return write(() => approvals.answerApproval(conversationId(id), named, answer, now()))
     },
     claimSummary: async (id, range, holder) => {
       checked.checkRange(range)

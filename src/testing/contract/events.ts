@@ -127,6 +127,7 @@ export const eventsCases: readonly ContractCase[] = [
       tool_started: true,
       tool_ended: true,
       resume: true,
+      approval_requested: true,
       permission: true,
       plan: true,
       agent_update: true,

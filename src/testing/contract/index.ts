@@ -1,6 +1,7 @@
 import { activityCases } from './activity.ts'
 import { agentLinkCases } from './agent-links.ts'
 import { appendCases } from './append.ts'
+import { approvalCases } from './approvals.ts'
 import { blobCases } from './blobs.ts'
 import { branchCases } from './branches.ts'
 import { conditionalWriteCases } from './conditional-writes.ts'
@@ -57,6 +58,7 @@ export const contract: readonly ContractCase[] = [
   ...activityCases,
   ...agentLinkCases,
   ...appendCases,
+  ...approvalCases,
   ...blobCases,
   ...branchCases,
   ...conditionalWriteCases,

@@ -122,6 +122,9 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   readDraft: (s, { id, key }) => s.readDraft(id, key),
   listSummaries: (s, { id }) => s.listSummaries(id),
   listEvents: (s, { id }) => s.listEvents(id),
+  listApprovals: (s, { id }) => s.listApprovals({ conversationId: id }),
+  getApproval: (s, { id }) => s.getApproval(id, 'a'),
+  answerApproval: (s, { id }) => s.answerApproval(id, 'a', { answer: 'allow' }),
   create: async (s, { id, message }) => {
     const made = await s.create({ kind: 'subagent', parent: { conversationId: id, messageId: message } })
     return made.conversation.prompt

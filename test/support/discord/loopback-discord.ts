@@ -107,6 +107,8 @@ export interface LoopbackDiscord {
   press(channel: LoopbackChannel, user: LoopbackUser, buttonId: string): string
   /** The messages of the bot in a channel, in order. */
   posts(channel: LoopbackChannel): readonly BotPost[]
+  /** The message of the bot that replies to a message. */
+  answerTo(id: string): BotPost | undefined
   reply(commandId: string): CommandReply | undefined
   readonly registered: readonly { readonly name: string }[]
   readonly typing: readonly string[]
@@ -277,6 +279,7 @@ export async function startLoopbackDiscord(options: LoopbackOptions = {}): Promi
     press: (channel, user, customId) =>
       interact(channel, user, 3, { custom_id: customId, component_type: 2 }),
     posts: channel => state.posts.filter(post => post.channelId === channel.id),
+    answerTo: id => state.posts.findLast(({ replyTo }) => replyTo === id),
     reply: id => commands.get(id),
     get registered() {
       return state.registered

@@ -26,7 +26,7 @@ const answer = z.strictObject({
     .describe('fresh: a conversation to continue was requested, and there was none'),
   status: z.enum(['complete', 'interrupted', 'failed']),
   stop: z
-    .enum(['stop', 'tool_calls', 'length', 'filtered', 'refused', 'other', 'steps', 'aborted'])
+    .enum(['stop', 'tool_calls', 'length', 'filtered', 'refused', 'other', 'steps', 'approval', 'aborted'])
     .nullable()
     .describe('why it ended; length, filtered and refused: the answer is not whole; null if the turn failed'),
   text: z.string(),

@@ -121,6 +121,16 @@ export const turnQueries = {
     SELECT n, type, at, data FROM skein.events
     WHERE ${inConv} AND n > @after::int AND (@types::text[] IS NULL OR type = any(@types::text[]))
     ORDER BY n LIMIT @limit::bigint`,
+  approvalRequests: `
+    SELECT c.id AS conversation_id, e.conv, e.n, e.type, e.at, e.data
+    FROM skein.events e JOIN skein.conversations c ON c.tenant = e.tenant AND c.id = e.conv
+    WHERE e.tenant = @tenant::text AND e.type = 'approval_requested' AND c.trashed_at IS NULL
+    ORDER BY e.at DESC, e.n DESC LIMIT @limit::bigint`,
+  approvalRequestsOf: `
+    SELECT n, type, at, data FROM skein.events
+    WHERE ${inConv} AND type = 'approval_requested' ORDER BY n DESC LIMIT @limit::bigint`,
+  approvalAnswersOf: `
+    SELECT n, type, at, data FROM skein.events WHERE ${inConv} AND type = 'permission' ORDER BY n`,
   eventsDown: `
     SELECT n, type, at, data FROM skein.events
     WHERE ${inConv} AND n < @below::int AND (@types::text[] IS NULL OR type = any(@types::text[]))

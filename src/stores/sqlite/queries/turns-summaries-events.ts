@@ -114,6 +114,16 @@ export const turnQueries = {
     SELECT n, type, at, data FROM skein_events
     WHERE conv = @conv AND n > @after AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
     ORDER BY n LIMIT +@limit`,
+  approvalRequests: `
+    SELECT c.id AS conversation_id, e.conv, e.n, e.type, e.at, e.data
+    FROM skein_events e JOIN skein_conversations c ON c.c = e.conv
+    WHERE e.type = 'approval_requested' AND c.trashed_at IS NULL
+    ORDER BY e.at DESC, e.n DESC LIMIT +@limit`,
+  approvalRequestsOf: `
+    SELECT n, type, at, data FROM skein_events
+    WHERE conv = @conv AND type = 'approval_requested' ORDER BY n DESC LIMIT +@limit`,
+  approvalAnswersOf: `
+    SELECT n, type, at, data FROM skein_events WHERE conv = @conv AND type = 'permission' ORDER BY n`,
   eventsDown: `
     SELECT n, type, at, data FROM skein_events
     WHERE conv = @conv AND n < @below AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))

@@ -1,0 +1,47 @@
+import { isCall, isResult } from '../../context/view/pairs.ts'
+import type { ApprovalKeeper } from '../../core/approval.ts'
+import type { ToolCallBlock } from '../../core/block.ts'
+import { NotFoundError } from '../../core/errors.ts'
+import type { Message } from '../../core/message.ts'
+import { approvalIdOf } from '../../recorder/approval-request.ts'
+import { localMessage } from '../history/local-message.ts'
+
+const notRun = 'This call was not run: it needed an approval, and the conversation went on without one.'
+
+/** Adds results for calls that waited for an approval when the person wrote the next message, so that the
+ *  model knows that they were not run. They are part of this context only and are not stored. */
+export async function withUnapprovedResults(
+  path: readonly Message[],
+  store: Pick<ApprovalKeeper, 'getApproval'> | null,
+): Promise<readonly Message[]> {
+  if (!store) return path
+  const answered = new Set(path.flatMap(({ content }) => content.filter(isResult).map(one => one.callId)))
+  const added = new Map<Message, Message>()
+  for (const message of path) {
+    if (message.role !== 'assistant') continue
+    const open = message.content.filter(isCall).filter(({ callId }) => !answered.has(callId))
+    const content = []
+    for (const call of open) if (await wasLeft(store, message, call)) content.push(resultOf(call))
+    if (content.length > 0) added.set(message, localMessage({ role: 'tool_result', content }, message, null))
+  }
+  if (added.size === 0) return path
+  return path.flatMap(message => [message, added.get(message) ?? []].flat())
+}
+
+function resultOf({ callId, name }: ToolCallBlock) {
+  return { type: 'tool_result', callId, name, output: notRun, isError: true } as const
+}
+
+async function wasLeft(
+  store: Pick<ApprovalKeeper, 'getApproval'>,
+  { id, conversationId }: Message,
+  { callId }: ToolCallBlock,
+): Promise<boolean> {
+  try {
+    const { status, answer } = await store.getApproval(conversationId, approvalIdOf(id, callId))
+    return status === 'withdrawn' || answer === 'deny'
+  } catch (error) {
+    if (error instanceof NotFoundError) return false
+    throw error
+  }
+}

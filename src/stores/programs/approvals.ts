@@ -1,0 +1,166 @@
+import {
+  type ApprovalAnswer,
+  type ApprovalRequest,
+  answerNames,
+  type ListApprovals,
+  type NewApprovalAnswer,
+  type StoredApproval,
+} from '../../core/approval.ts'
+import { ExpiredError, NotFoundError } from '../../core/errors.ts'
+import type { ConversationId, MessageId } from '../../core/ids.ts'
+import { all, first, type Program, run } from '../engine/engine.ts'
+import type { Conv, EventRow } from '../engine/rows.ts'
+import { lockLiving, needConversation } from './lookup.ts'
+
+/** Most requests that a list considers, the newest ones. */
+const mostRequests = 1_000
+
+/** A request is an event `approval_requested`, its answer an event `permission` with the same `approval`.
+ *  Whether a request without an answer is pending follows from its turn. */
+type RequestData = Omit<ApprovalRequest, 'conversationId' | 'messageId' | 'callId'> & {
+  readonly approval: string
+  readonly call: string
+  readonly message: MessageId
+  readonly branch: string
+}
+
+interface AnswerData {
+  readonly approval?: string
+  readonly answer: { readonly optionId: string }
+  readonly by?: string | null
+  readonly comment?: string | null
+}
+
+export function* listApprovals({
+  conversationId,
+  status = 'pending',
+}: ListApprovals): Program<readonly StoredApproval[]> {
+  const found: StoredApproval[] = []
+  for (const [id, conv, requests] of yield* requestsIn(conversationId)) {
+    const answers = yield* answersIn(conv)
+    const seen = new Set<string>()
+    for (const request of requests) {
+      const data = dataOf(request)
+      if (data === null || seen.has(data.approval)) continue
+      seen.add(data.approval)
+      const one = yield* approvalOf(id, conv, request, data, answers.get(data.approval))
+      if (status === 'any' || one.status === status) found.push(one)
+    }
+  }
+  return found.sort((a, b) => b.askedAt.getTime() - a.askedAt.getTime())
+}
+
+export function* getApproval(id: ConversationId, approval: string): Program<StoredApproval> {
+  const { conv } = yield* needConversation(id)
+  return yield* needApproval(id, conv, approval)
+}
+
+/** Under the lock of the conversation, so of several callers one finds the request pending. */
+export function* answerApproval(
+  id: ConversationId,
+  approval: string,
+  { answer, by = null, comment = null }: NewApprovalAnswer,
+  now: number,
+): Program<StoredApproval> {
+  const { conv, next_event: n } = yield* lockLiving(id)
+  const found = yield* needApproval(id, conv, approval)
+  if (found.status === 'answered') throw new ExpiredError(answeredText(found))
+  if (found.status === 'withdrawn')
+    throw new ExpiredError('the conversation has continued without the call: it cannot be approved any more')
+  const { callId, title, name, kind, input, reason } = found
+  const data = {
+    approval,
+    toolCall: { toolCallId: callId, title, name, kind, rawInput: input },
+    reason,
+    answer: { outcome: 'selected', optionId: answerNames[answer] },
+    by,
+    comment,
+  }
+  yield* run('insertEvent', { conv, n, type: 'permission', at: now, data: JSON.stringify(data) })
+  yield* run('setNextEvent', { conv, next_event: n + 1 })
+  return { ...found, status: 'answered', answer, answeredBy: by, comment, answeredAt: new Date(now) }
+}
+
+function answeredText({ answer, answeredBy }: StoredApproval): string {
+  const who = answeredBy === null ? '' : ` by ${answeredBy}`
+  return `the approval was ${answer === 'deny' ? 'denied' : 'given'} before${who}`
+}
+
+function* needApproval(id: ConversationId, conv: Conv, approval: string): Program<StoredApproval> {
+  const requests = yield* requestsOf(conv)
+  for (const request of requests) {
+    const data = dataOf(request)
+    if (data?.approval !== approval) continue
+    return yield* approvalOf(id, conv, request, data, (yield* answersIn(conv)).get(approval))
+  }
+  throw new NotFoundError('approval', approval)
+}
+
+type ConversationRequests = readonly [id: ConversationId, conv: Conv, requests: readonly EventRow[]]
+
+/** The newest requests, by conversation. */
+function* requestsIn(id: ConversationId | undefined): Program<readonly ConversationRequests[]> {
+  if (id !== undefined) {
+    const { conv } = yield* needConversation(id)
+    return [[id, conv, yield* requestsOf(conv)]]
+  }
+  const byConversation = new Map<string, [ConversationId, Conv, EventRow[]]>()
+  for (const row of yield* all('approvalRequests', { limit: mostRequests })) {
+    const known = byConversation.get(row.conversation_id)
+    if (known) known[2].push(row)
+    else byConversation.set(row.conversation_id, [row.conversation_id as ConversationId, row.conv, [row]])
+  }
+  return [...byConversation.values()]
+}
+
+function requestsOf(conv: Conv): Program<readonly EventRow[]> {
+  return all('approvalRequestsOf', { conv, limit: mostRequests })
+}
+
+/** The first answer to each request. */
+function* answersIn(conv: Conv): Program<ReadonlyMap<string, EventRow>> {
+  const answers = new Map<string, EventRow>()
+  for (const row of yield* all('approvalAnswersOf', { conv })) {
+    const { approval } = JSON.parse(row.data) as Partial<AnswerData>
+    if (approval !== undefined && !answers.has(approval)) answers.set(approval, row)
+  }
+  return answers
+}
+
+/** Null for a request whose words were erased. */
+function dataOf({ data }: EventRow): RequestData | null {
+  const parsed = JSON.parse(data) as Partial<RequestData>
+  return typeof parsed.approval === 'string' ? (parsed as RequestData) : null
+}
+
+function* approvalOf(
+  conversationId: ConversationId,
+  conv: Conv,
+  { at }: EventRow,
+  { approval, call, message, branch, ...request }: RequestData,
+  answered: EventRow | undefined,
+): Program<StoredApproval> {
+  const facts = { ...request, id: approval, callId: call, conversationId, messageId: message }
+  const asked = { ...facts, askedAt: new Date(at) }
+  if (answered === undefined) {
+    const status = (yield* isWaiting(conv, branch, request.turn)) ? 'pending' : 'withdrawn'
+    return { ...asked, status, answer: null, answeredBy: null, comment: null, answeredAt: null }
+  }
+  const { answer, by = null, comment = null } = JSON.parse(answered.data) as AnswerData
+  const answeredAt = new Date(answered.at)
+  return { ...asked, status: 'answered', answer: answerOf(answer), answeredBy: by, comment, answeredAt }
+}
+
+function answerOf({ optionId }: AnswerData['answer']): ApprovalAnswer {
+  const names = Object.entries(answerNames) as [ApprovalAnswer, string][]
+  return names.find(([, name]) => name === optionId)?.[0] ?? 'deny'
+}
+
+/** Whether the turn of a request can still run its calls: it is the last one of its branch, and has not come
+ *  to its end. */
+function* isWaiting(conv: Conv, name: string, turn: string): Program<boolean> {
+  const branch = yield* first('branch', { conv, name })
+  if (!branch) return false
+  const last = yield* first('turnEndingAt', { conv, name, seq: branch.head_seq })
+  return last?.key === turn && last.status !== 'complete'
+}
