@@ -61,13 +61,19 @@ export async function bundleLibrary(folder: string): Promise<readonly string[]> 
 function inlineHelpers(shared: string): void {
   const path = join(shared, 'sqlite.js')
   const code = readFileSync(path, 'utf8')
-  const statement = /^import \{[^}]*\} from "\.\/rolldown-runtime\.js";$/m.exec(code)?.[0]
+  const [statement, names] =
+    /\bimport\s*\{([^}]*)\}\s*from\s*["'`]\.\/rolldown-runtime\.js["'`];?/.exec(code) ?? []
   if (statement === undefined) return
   const helpers = readFileSync(join(shared, 'rolldown-runtime.js'), 'utf8')
-    .replace(/^\/\/.*\n/gm, '')
-    .replace(/^export .*\n/gm, '')
+  const [exported, members] = /\bexport\s*\{([^}]*)\};?/.exec(helpers) ?? []
+  if (exported === undefined) throw new Error('the helpers of the bundler have another form')
+  // `a as b` in an import is `a: b` in a pattern; in an export it is `b: a`.
+  const taken = names!.replace(/(\w+)\s+as\s+(\w+)/g, '$1: $2')
+  const given = members!.replace(/(\w+)\s+as\s+(\w+)/g, '$2: $1')
+  const body = helpers.replace(/^\/\/.*$/gm, '').replace(exported, '')
+  const inlined = `const {${taken}} = /* @__PURE__ */ (() => { ${body.trim()}\nreturn {${given}} })();`
   writeFileSync(
     path,
-    code.replace(statement, () => helpers.trimEnd()),
+    code.replace(statement, () => inlined),
   )
 }
