@@ -5,7 +5,8 @@ import type { OrderedPageOptions } from './listing.ts'
 /** The kinds of trace records. The turns of a conversation are in `listTurns`, with times, status and usage;
  *  `turn_ended` is only written for agents of other programs, with their reason to stop. `message_erased`
  *  names the message, and tells followers. `agent_update` is news of another program's agent about itself,
- *  such as a notice or a compaction. `stop_requested` names a turn that its process should stop.
+ *  such as a notice or a compaction. `agent_settings` are the settings that were chosen for such an agent.
+ *  `stop_requested` names a turn that its process should stop.
  *  `channel_edit` and `channel_delete` are changes of a message in Discord. `turn_started` is for
  *  applications that trace more. */
 export type EventType =
@@ -17,6 +18,7 @@ export type EventType =
   | 'permission'
   | 'plan'
   | 'agent_update'
+  | 'agent_settings'
   | 'channel_edit'
   | 'channel_delete'
   | 'degraded'
@@ -36,6 +38,7 @@ const known: Readonly<Record<EventType, true>> = {
   permission: true,
   plan: true,
   agent_update: true,
+  agent_settings: true,
   channel_edit: true,
   channel_delete: true,
   degraded: true,

@@ -1,4 +1,5 @@
 import { errorText } from '../../core/error-text.ts'
+import type { NewEvent } from '../../core/event.ts'
 import { createSerialQueue, unlessAborted } from '../../core/wait.ts'
 import type { ApprovalAnswer, ApprovalMemory, ApprovalRequest, Approve } from './approval.ts'
 
@@ -52,5 +53,23 @@ export function createApprovals(approve: Approve | undefined, memory: ApprovalMe
       })
       return unlessAborted(decision, signal)
     },
+  }
+}
+
+/** The answers, as events name them. */
+export const answerNames: Readonly<Record<ApprovalAnswer, string>> = {
+  allow: 'allow_once',
+  allow_in_conversation: 'allow_in_conversation',
+  allow_always: 'allow_always',
+  deny: 'reject_once',
+}
+
+/** In the form that is also stored for other programs' agents. */
+export function permissionEvent(request: ApprovalRequest, answer: ApprovalAnswer): NewEvent {
+  const { callId, title, name, kind, input, reason } = request
+  const toolCall = { toolCallId: callId, title, name, kind, rawInput: input }
+  return {
+    type: 'permission',
+    data: { toolCall, reason, answer: { outcome: 'selected', optionId: answerNames[answer] } },
   }
 }

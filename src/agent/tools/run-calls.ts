@@ -7,8 +7,8 @@ import type { NewMessage } from '../../core/message.ts'
 import { addUsage, type Usage } from '../../core/turn.ts'
 import { unlessAborted } from '../../core/wait.ts'
 import type { TurnRecording } from '../../recorder/recording.ts'
-import type { ApprovalAnswer, ApprovalRequest, Approve } from '../approval/approval.ts'
-import type { Approvals } from '../approval/approvals.ts'
+import type { ApprovalRequest, Approve } from '../approval/approval.ts'
+import { type Approvals, answerNames, permissionEvent } from '../approval/approvals.ts'
 import { callKind, callTitle } from '../approval/call-details.ts'
 import type { AgentEvent } from '../run/events.ts'
 import type { AgentTool, ToolContext, ToolOutcome, Tools } from './tool.ts'
@@ -132,24 +132,6 @@ async function mayRun(
   await recording.trace([...asked, startOf(call, options)])
   signal.throwIfAborted()
   return true
-}
-
-/** The answers, as events name them. */
-const answerNames: Readonly<Record<ApprovalAnswer, string>> = {
-  allow: 'allow_once',
-  allow_in_conversation: 'allow_in_conversation',
-  allow_always: 'allow_always',
-  deny: 'reject_once',
-}
-
-/** In the form that is also stored for other programs' agents. */
-function permissionEvent(request: ApprovalRequest, answer: ApprovalAnswer): NewEvent {
-  const { callId, title, name, kind, input, reason } = request
-  const toolCall = { toolCallId: callId, title, name, kind, rawInput: input }
-  return {
-    type: 'permission',
-    data: { toolCall, reason, answer: { outcome: 'selected', optionId: answerNames[answer] } },
-  }
 }
 
 /** Runs a call whose start is stored, and stores its result. */
