@@ -198,7 +198,8 @@ export function createHostAgent(options: HostAgentOptions): HostAgent {
     },
     cancelQuestions(sessionId) {
       for (const request of open.values())
-        if (request.isQuestion && request.sessionId === sessionId) request.stop.abort(new RpcError(cancelled))
+        if (request.isQuestion && (request.sessionId ?? sessionId) === sessionId)
+          request.stop.abort(new RpcError(cancelled))
     },
     restart: () => slot.restart(),
     close() {

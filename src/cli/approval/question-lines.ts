@@ -26,7 +26,8 @@ export function questionLines(request: ApprovalRequest, output: Output): readonl
   ]
 }
 
-function diffLines(
+/** The lines that a change adds and removes. */
+export function diffLines(
   preview: Extract<CallPreview, { type: 'diff' }>,
   { style, width }: Output,
 ): readonly string[] {

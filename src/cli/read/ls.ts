@@ -95,7 +95,7 @@ function labelFilter(args: Args): ConversationFilter {
 }
 
 function metadataFilter(args: Args): ConversationFilter {
-  const given = textOptions(args, 'metadata').map(splitAssignment)
+  const given = textOptions(args, 'metadata').map(text => splitAssignment(text))
   if (given.length === 0) return {}
   return { metadata: Object.fromEntries(given.map(([key, value]) => [key, metadataValue(value)])) }
 }
