@@ -37,7 +37,11 @@ interface QuestionOptions {
 export function agentQuestions(chat: () => Chat | null, { approval, allowsAll }: QuestionOptions): Questions {
   const oneByOne = createSerialQueue()
   return {
-    approve: (request, signal) => oneByOne(async () => approval.approve(request, signal)),
+    approve(request, signal) {
+      // The text of this error is for the model.
+      if (!chat()?.keyboard) throw new Error('no person can be asked here. Do without it')
+      return oneByOne(async () => approval.approve(request, signal))
+    },
     onPermission: (request, signal) =>
       oneByOne(async () => {
         if (allowsAll) return allowPermission(request, signal)

@@ -76,7 +76,7 @@ export function refusedText(
   const why = reason === null ? '' : ` (${reason})`
   const text = `${isForm ? 'not answered' : 'not allowed'}: ${firstLine(title)}${why}`
   if (canAsk) return text
-  const noTerminal = `${text}. There is no terminal to ask on`
+  const noTerminal = `${text}${/[.?!]$/.test(text) ? '' : '.'} There is no terminal to ask on`
   if (isForm) return noTerminal
   if (reason !== null) return `${noTerminal}; --allow does not cover this`
   return `${noTerminal}; ${tool === null ? '--allow allows everything' : `--allow ${tool} allows this tool`}`
