@@ -16,8 +16,22 @@
 
 export type { AgentLink, NewAgentLink } from '../core/branch.ts'
 export { agentName } from './host/agent-name.ts'
-export type { Host, HostOptions, HostSendOptions } from './host/host.ts'
+export type {
+  AgentOffer,
+  AgentSetting,
+  AgentSettingChoice,
+  AgentSlashCommand,
+} from './host/agent-settings.ts'
+export type {
+  AskElicitation,
+  ElicitationAnswer,
+  ElicitationField,
+  ElicitationRequest,
+} from './host/elicitation.ts'
 export { createHost } from './host/host.ts'
+export type { Host, HostOptions, HostSendOptions } from './host/host-options.ts'
+export type { SettingChange } from './host/host-settings.ts'
+export type { HostService } from './host/offered-work.ts'
 export type { AskPermission, PermissionOption, PermissionRequest } from './host/permission.ts'
 export { allowPermission, refusePermission } from './host/permission.ts'
 export type { FailedTier, MemoryOutcome, MemoryReport } from './memory/memory-report.ts'

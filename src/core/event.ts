@@ -5,8 +5,9 @@ import type { OrderedPageOptions } from './listing.ts'
 /** The kinds of trace records. The turns of a conversation are in `listTurns`, with times, status and usage;
  *  `turn_ended` is only written for agents of other programs, with their reason to stop. `message_erased`
  *  names the message, and tells followers. `agent_update` is news of another program's agent about itself,
- *  such as a notice or a compaction. `stop_requested` names a turn that its process should stop.
- *  `approval_requested` is a call that waits for an approval; `permission` has the answer.
+ *  such as a notice or a compaction. `agent_settings` are the settings that were chosen for such an agent.
+ *  `stop_requested` names a turn that its process should stop. `approval_requested` is a call that waits for
+ *  an approval; `permission` has the answer.
  *  `channel_edit` and `channel_delete` are changes of a message in Discord. `turn_started` is for
  *  applications that trace more. */
 export type EventType =
@@ -19,6 +20,7 @@ export type EventType =
   | 'permission'
   | 'plan'
   | 'agent_update'
+  | 'agent_settings'
   | 'channel_edit'
   | 'channel_delete'
   | 'degraded'
@@ -39,6 +41,7 @@ const known: Readonly<Record<EventType, true>> = {
   permission: true,
   plan: true,
   agent_update: true,
+  agent_settings: true,
   channel_edit: true,
   channel_delete: true,
   degraded: true,

@@ -1,89 +1,51 @@
-import type { Agent } from '../../agent/agent.ts'
 import { type ResolvedTarget, systemPromptOf, type Target } from '../../agent/history/history.ts'
 import { storedHistory } from '../../agent/history/stored-history.ts'
-import type { SendOptions } from '../../agent/options.ts'
-import type { AgentEvent, Reply } from '../../agent/run/events.ts'
+import type { AgentEvent } from '../../agent/run/events.ts'
 import { type Run, startRun } from '../../agent/run/run.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
+import type { ConversationId } from '../../core/ids.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import type { NewMessage } from '../../core/message.ts'
 import { createSerialQueue } from '../../core/wait.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { savedWithin } from '../../recorder/waiting-turns.ts'
-import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
+import { systemRecorderSource } from '../../system/source.ts'
 import type { MemoryOutcome, MemoryReport } from '../memory/memory-report.ts'
-import type { AgentCommand } from '../process/agent-process.ts'
-import type { HandOverSummaries } from '../seat/hand-over.ts'
+import type { AgentCapabilities } from '../process/agent-process-slot.ts'
 import { createSeat, type Seat } from '../seat/seat.ts'
-import type { SeatStore } from '../seat/seat-prompt.ts'
 import { openTranscripts } from '../seat/transcript-file.ts'
 import { hear } from '../transcript/hear.ts'
+import { isObject } from '../wire/is-object.ts'
 import { agentName } from './agent-name.ts'
+import type { AgentOffer } from './agent-settings.ts'
 import { createHostAgent, type HostedSeat } from './host-agent.ts'
-import { type AskPermission, refusePermission } from './permission.ts'
+import type { Host, HostOptions } from './host-options.ts'
+import {
+  type ChosenSettings,
+  createHostSettings,
+  type HostSettings,
+  readChosen,
+  writeChosen,
+} from './host-settings.ts'
+import { createOfferedWork } from './offered-work.ts'
+import { refusePermission } from './permission.ts'
 import { retryPrompt, runPrompt } from './run-prompt.ts'
 
-/** The agent of a host, and where its conversations are stored. */
-export interface HostOptions {
-  /** Stays open: the host does not close it. */
-  readonly store: SeatStore
-  /** The agent's command: `copilot --acp --stdio`. */
-  readonly command: AgentCommand
-  /** The name under which its sessions are stored. Default: the name of its command. */
-  readonly name?: string
-  /** The system prompt, stored as the prompt of the conversation. The agent gets it as the first block of the
-   *  first prompt of each new session. A conversation with the policy `stored` keeps its own. */
-  readonly system?: string
-  /** The agent's working directory. Default: the current one. */
-  readonly directory?: string
-  /** MCP servers for the agent, as in `session/new`. Default: none. */
-  readonly mcpServers?: readonly JsonObject[]
-  /** Most tokens to inject into a session that does not know the conversation. Default: 24,000. */
-  readonly tell?: number
-  /** Summaries for the next agent of a conversation. Default: none, because each one costs a model call. */
-  readonly summaries?: HandOverSummaries
-  /** The command of `skein mcp` on the same store, without a conversation. An agent that has to be told a
-   *  conversation gets it as an MCP server that reads this conversation only. Default: none. */
-  readonly recall?: Pick<AgentCommand, 'command' | 'args'>
-  /** Answers the agent's permission requests. Default: `refusePermission`. */
-  readonly onPermission?: AskPermission
-  /** Receives the agent's stderr. */
-  readonly onStderr?: (text: string) => void
-  /** Clock, ids and timers. Default: those of the system. */
-  readonly source?: RecorderSource
-}
-
-/** Options of one message. */
-export interface HostSendOptions extends SendOptions {
-  /** Injected instead of the stored history, if the agent needs one. */
-  readonly history?: readonly NewMessage[]
-}
-
-/** The client side of the protocol: another program's agent, with its conversations in our store. It
- *  implements Agent, so it can replace one of ours. */
-export interface Host extends Agent {
-  /** Sends a message, and returns the run of its turn. */
-  send(target: Target, words: string | NewMessage, options?: HostSendOptions): Run
-  /** The same, and waits for the reply. */
-  ask(target: Target, words: string | NewMessage, options?: HostSendOptions): Promise<Reply>
-  /** Starts the agent's process ahead of the first message, for agents that start slowly. If that fails, the
-   *  first message reports it. */
-  wake(): void
-  /** Starts the agent and restores its memory of this conversation, as the first message would. */
-  start(target: Target): Promise<MemoryReport>
-  /** True until the agent has been prompted in its current session, and for an unknown conversation. */
-  isFirstMessage(target: Target): Promise<boolean>
-  /** True if the agent's session was resumed or loaded; false if it is new, and for an unknown
-   *  conversation. */
-  wasResumed(target: Target): Promise<boolean>
-  /** How often each outcome occurred. */
-  outcomes(): Readonly<Record<MemoryOutcome, number>>
-}
-
 interface Hosted extends HostedSeat {
-  readonly branch: BranchRef
   readonly system: string | null
+  settings: HostSettings
+}
+
+/** A session that no conversation uses yet. */
+interface SpareSession {
+  readonly sessionId: string
+  readonly settings: HostSettings
+  readonly owner: SettingsOwner
+}
+
+/** The conversation that settings belong to; none yet for a spare session. */
+interface SettingsOwner {
+  hosted?: Hosted
 }
 
 /** Keeps the conversations of an agent of the Agent Client Protocol in a store. The agent starts with the
@@ -113,6 +75,10 @@ export function createHost(options: HostOptions): Host {
   const transcripts = openTranscripts({ store, directory })
   const seats = new Map<string, Hosted>()
   const bySession = new Map<string, Hosted>()
+  const directories = [directory, ...(options.additionalDirectories ?? [])] as const
+  /** Opened for the next new conversation. */
+  let spare: Promise<SpareSession> | null = null
+  let spareNow: SpareSession | null = null
   const outcomes: Record<MemoryOutcome, number> = {
     resumed: 0,
     loaded: 0,
@@ -123,6 +89,7 @@ export function createHost(options: HostOptions): Host {
   const running = new Set<Run>()
   /** Messages are taken in the order of the calls, also while their conversations are being resolved. */
   const entering = createSerialQueue()
+  const settingWrites = createSerialQueue()
   let closed = false
   /** Updates of a session whose id the agent has just created, and we do not know yet. */
   const unmatchedUpdates: { readonly sessionId: string; readonly update: unknown }[] = []
@@ -131,31 +98,104 @@ export function createHost(options: HostOptions): Host {
     command: { cwd: directory, ...command },
     ...(options.onStderr ? { onStderr: options.onStderr } : {}),
     onPermission,
+    ...(options.onElicitation && { onElicitation: options.onElicitation }),
+    work: createOfferedWork({
+      offers: options.offers ?? [],
+      directories,
+      ...(options.approve && { approve: options.approve }),
+      ...(options.approvals && { approvals: options.approvals }),
+    }),
     seatOf: sessionId => bySession.get(sessionId),
     onUpdate,
     onEnd() {
       bySession.clear()
       unmatchedUpdates.length = 0
-      for (const { seat } of seats.values()) seat.vacate()
+      spare = null
+      spareNow = null
+      for (const { seat, settings } of seats.values()) {
+        seat.vacate()
+        settings.closed()
+      }
     },
   })
 
   function onUpdate(sessionId: string, update: unknown): void {
     const hosted = bySession.get(sessionId)
-    if (hosted) hosted.seat.hear(hear(update))
-    else if ([...seats.values()].some(({ seat }) => seat.isSitting))
+    if (hosted) {
+      hosted.settings.hear(update)
+      hosted.seat.hear(hear(update))
+    } else if (spareNow?.sessionId === sessionId) spareNow.settings.hear(update)
+    else if (spare || [...seats.values()].some(({ seat }) => seat.isSitting))
       unmatchedUpdates.push({ sessionId, update })
+  }
+
+  /** Updates that came before the id of their session. */
+  function matched(sessionId: string): void {
+    const mine = unmatchedUpdates.filter(unmatched => unmatched.sessionId === sessionId)
+    const others = unmatchedUpdates.filter(unmatched => unmatched.sessionId !== sessionId)
+    unmatchedUpdates.splice(0, unmatchedUpdates.length, ...others)
+    for (const { update } of mine) onUpdate(sessionId, update)
+  }
+
+  const params = (can: AgentCapabilities): JsonObject => ({
+    cwd: directory,
+    mcpServers: (options.mcpServers ?? []) as Json,
+    ...(can.additionalDirectories &&
+      directories.length > 1 && { additionalDirectories: directories.slice(1) }),
+  })
+
+  /** Opens a session without a conversation: nothing is stored before the first message. */
+  function openSpare(): Promise<SpareSession> {
+    spare ??= beginSpare().catch((error: unknown) => {
+      spare = null
+      throw error
+    })
+    return spare
+  }
+
+  async function beginSpare(): Promise<SpareSession> {
+    const running = await agent.ready()
+    const answer = await running.request('session/new', params(running.capabilities))
+    if (!isObject(answer) || typeof answer.sessionId !== 'string')
+      throw new Error('the agent began a session without an id')
+    const { sessionId } = answer
+    const owner: SettingsOwner = {}
+    const settings = settingsFor(new Map(), owner)
+    spareNow = { sessionId, settings, owner }
+    matched(sessionId)
+    await settings.opened(running, sessionId, answer)
+    return spareNow
+  }
+
+  function settingsFor(chosen: ChosenSettings, owner: SettingsOwner): HostSettings {
+    return createHostSettings({
+      wanted: options.settings ?? {},
+      chosen,
+      onChange(change) {
+        const emit = owner.hosted?.emit
+        if (emit) emit({ type: 'setting', ...change })
+        else options.onSetting?.(change)
+      },
+      onChosen() {
+        if (owner.hosted) keepChosen(owner.hosted.branch, chosen)
+      },
+    })
+  }
+
+  /** In the background. A choice that cannot be stored holds for this process. */
+  function keepChosen({ conversationId }: BranchRef, chosen: ChosenSettings): void {
+    settingWrites(() => writeChosen(store, conversationId, name, chosen)).catch(() => undefined)
   }
 
   function enter(target: Target, otherwise: 'make' | 'find'): Promise<Hosted> {
     return entering(() => hostedAt(target, otherwise))
   }
 
-  /** The seat of a conversation; null if it has none yet. */
-  async function seatOf(target: Target): Promise<Seat | null> {
+  /** A conversation that has a seat; null if it has none yet. */
+  async function find(target: Target): Promise<Hosted | null> {
     try {
       const { branch } = await history.resolve(target, 'find')
-      return seats.get(idOf(branch!))?.seat ?? null
+      return seats.get(idOf(branch!)) ?? null
     } catch (error) {
       if (error instanceof NotFoundError) return null
       throw error
@@ -171,14 +211,38 @@ export function createHost(options: HostOptions): Host {
     if (known) return known
     // A process that died may have left a part of an answer.
     await takeOver(store, branch.conversationId, branch.name, source)
+    const chosen = await chosenIn(branch.conversationId)
+    const owner: SettingsOwner = {}
     const hosted: Hosted = seats.get(id) ?? {
       branch,
       system,
       seat: seatOn(branch, () => hosted),
+      settings: settingsFor(chosen, owner),
       emit: null,
+      granted: new Set(),
     }
+    owner.hosted = hosted
     seats.set(id, hosted)
     return hosted
+  }
+
+  /** The choices of a conversation, which its branches share. */
+  async function chosenIn(id: ConversationId): Promise<ChosenSettings> {
+    const sibling = [...seats.values()].find(({ branch }) => branch.conversationId === id)
+    return sibling?.settings.chosen ?? readChosen(store, id, name)
+  }
+
+  /** Gives the spare session to a conversation without messages. */
+  async function useSpare(hosted: Hosted): Promise<string | null> {
+    const taken = await spare?.catch(() => null)
+    // It may have ended with its process, or another conversation has it.
+    if (!taken || taken !== spareNow || hosted.settings.chosen.size > 0) return null
+    spare = null
+    spareNow = null
+    taken.owner.hosted = hosted
+    hosted.settings = taken.settings
+    if (taken.settings.chosen.size > 0) keepChosen(hosted.branch, taken.settings.chosen)
+    return taken.sessionId
   }
 
   function seatOn(branch: BranchRef, hosted: () => Hosted): Seat {
@@ -187,7 +251,7 @@ export function createHost(options: HostOptions): Host {
       source,
       agent: name,
       directory,
-      params: { cwd: directory, mcpServers: (options.mcpServers ?? []) as Json },
+      params,
       ...(options.tell === undefined ? {} : { tell: options.tell }),
       transcripts,
       ...(options.summaries && { summaries: options.summaries }),
@@ -199,15 +263,24 @@ export function createHost(options: HostOptions): Host {
         // Updates of a session that this seat has left are dropped.
         for (const [id, one] of bySession) if (one === hosted()) bySession.delete(id)
         bySession.set(sessionId, hosted())
-        const mine = unmatchedUpdates.filter(unmatched => unmatched.sessionId === sessionId)
-        unmatchedUpdates.splice(
-          0,
-          unmatchedUpdates.length,
-          ...unmatchedUpdates.filter(unmatched => unmatched.sessionId !== sessionId),
-        )
-        for (const { update } of mine) onUpdate(sessionId, update)
+        matched(sessionId)
       },
+      openedAhead: () => useSpare(hosted()),
+      onOpened: ({ sessionId, answer }, running) => hosted().settings.opened(running, sessionId, answer),
     })
+  }
+
+  /** The conversation, with an open session. */
+  async function opened(target: Target | null): Promise<HostSettings> {
+    if (target === null) return (await openSpare()).settings
+    const hosted = await enter(target, 'make')
+    await hosted.seat.open()
+    return hosted.settings
+  }
+
+  async function offerOf(settings: HostSettings): Promise<AgentOffer> {
+    await settings.commandsKnown()
+    return settings.offer
   }
 
   function run(outer: AbortSignal | undefined, work: Parameters<typeof startRun>[0]): Run {
@@ -231,13 +304,26 @@ export function createHost(options: HostOptions): Host {
     const message = typeof words === 'string' ? ({ role: 'user', content: words } as const) : words
     return run(sending.signal, async (emit, signal) => {
       const hosted = await enter(target, 'make')
-      const onTurn = () => {
-        hosted.emit = emit
-      }
-      const { system } = hosted
-      const run = { words: [message], content: message, system, sending, emit, signal, onTurn }
-      return runPrompt(context, hosted.seat, run)
+      const prompt = { words: [message], content: message, system: hosted.system, sending, emit, signal }
+      return inTurn(hosted, emit, onTurn => runPrompt(context, hosted.seat, { ...prompt, onTurn }))
     })
+  }
+
+  /** Connects a run with the requests of the agent in its turn. */
+  async function inTurn<T>(
+    hosted: Hosted,
+    emit: (event: AgentEvent) => void,
+    work: (onTurn: () => void) => Promise<T>,
+  ): Promise<T> {
+    const onTurn = () => {
+      hosted.emit = emit
+      hosted.granted.clear()
+    }
+    try {
+      return await work(onTurn)
+    } finally {
+      if (hosted.emit === emit) hosted.emit = null
+    }
   }
 
   async function close({ withinMs = 30_000 } = {}): Promise<void> {
@@ -255,6 +341,7 @@ export function createHost(options: HostOptions): Host {
     await over
     await Promise.allSettled([...seats.values()].map(({ seat }) => seat.idle()))
     await ended
+    await settingWrites(async () => undefined)
     await savedWithin(store, withinMs)
     // The last saved turn may have changed a link.
     await Promise.allSettled([...seats.values()].map(({ seat }) => seat.idle()))
@@ -267,12 +354,8 @@ export function createHost(options: HostOptions): Host {
       run(sending.signal, async (emit: (event: AgentEvent) => void, signal) => {
         const hosted = await enter(target, 'find')
         const again = await retryPrompt(store, hosted.branch)
-        const onTurn = () => {
-          hosted.emit = emit
-        }
-        const { system } = hosted
-        const run = { ...again, words: [], system, sending, emit, signal, onTurn }
-        return runPrompt(context, hosted.seat, run)
+        const prompt = { ...again, words: [], system: hosted.system, sending, emit, signal }
+        return inTurn(hosted, emit, onTurn => runPrompt(context, hosted.seat, { ...prompt, onTurn }))
       }),
     wake() {
       if (!closed) agent.ready().catch(() => undefined)
@@ -282,8 +365,19 @@ export function createHost(options: HostOptions): Host {
       await seat.sit()
       return seat.memory()
     },
-    isFirstMessage: async target => (await seatOf(target))?.isFirstMessage ?? true,
-    wasResumed: async target => (await seatOf(target))?.wasResumed ?? false,
+    offer: async target => offerOf(await opened(target)),
+    async knownOffer(target) {
+      if (target === null) return spareNow?.settings.offer ?? null
+      const hosted = await find(target)
+      return hosted?.seat.sessionId == null ? null : hosted.settings.offer
+    },
+    async set(target, setting, value) {
+      const settings = await opened(target)
+      await settings.set(setting, value)
+      return settings.offer
+    },
+    isFirstMessage: async target => (await find(target))?.seat.isFirstMessage ?? true,
+    wasResumed: async target => (await find(target))?.seat.wasResumed ?? false,
     outcomes: () => ({ ...outcomes }),
     close,
     [Symbol.asyncDispose]: () => close(),

@@ -1,3 +1,4 @@
+import type { CallPreview } from '../../core/approval.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import { isObject } from '../wire/is-object.ts'
 
@@ -19,6 +20,8 @@ export interface PermissionRequest {
   readonly title: string
   /** The tool's input, if the agent sends it. */
   readonly input: Json
+  /** The change that the call makes, if the agent sends it. Otherwise null. */
+  readonly preview: CallPreview | null
   /** The answers to choose from. */
   readonly options: readonly PermissionOption[]
 }
@@ -37,12 +40,20 @@ export function parsePermission(params: JsonObject): PermissionRequest {
     sessionId: String(params.sessionId),
     title: typeof call.title === 'string' ? call.title : String(call.kind ?? 'something'),
     input: call.rawInput ?? null,
+    preview: previewOf(call),
     options: options.map(({ optionId, name, kind }) => ({
       optionId: String(optionId),
       name: String(name ?? optionId),
       kind: String(kind ?? ''),
     })),
   }
+}
+
+function previewOf({ content }: JsonObject): CallPreview | null {
+  const diff = Array.isArray(content) ? content.filter(isObject).find(({ type }) => type === 'diff') : null
+  if (!diff || typeof diff.path !== 'string' || typeof diff.newText !== 'string') return null
+  const oldText = typeof diff.oldText === 'string' ? diff.oldText : null
+  return { type: 'diff', path: diff.path, oldText, newText: diff.newText }
 }
 
 /** The choice, as it is shown and emitted. */

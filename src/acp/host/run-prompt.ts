@@ -1,5 +1,5 @@
-import type { AgentEvent, Reply } from '../../agent/run/events.ts'
 import { continuationPrompt } from '../../agent/interruption.ts'
+import type { AgentEvent, Reply } from '../../agent/run/events.ts'
 import { asBlocks } from '../../core/block.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { InvalidError, ModelError } from '../../core/errors.ts'
@@ -18,13 +18,13 @@ import { promptEndOf } from '../seat/seat-prompt.ts'
 import { contentFromBlock } from '../transcript/content.ts'
 import type { FoldEffect } from '../transcript/fold.ts'
 import { authRequired, ConnectionEnded, RpcError } from '../wire/rpc-error.ts'
-import type { HostSendOptions } from './host.ts'
 import type { HostAgent } from './host-agent.ts'
+import type { HostSendOptions } from './host-options.ts'
 
 /** The parts of a host that a prompt needs. */
 export interface HostContext {
   readonly name: string
-  readonly agent: Pick<HostAgent, 'ready' | 'lastEnd' | 'cancelPermissions'>
+  readonly agent: Pick<HostAgent, 'ready' | 'lastEnd' | 'cancelQuestions'>
   counted(report: MemoryReport): void
 }
 
@@ -99,7 +99,7 @@ async function send(
   const given = Promise.withResolvers<never>()
   let lastChance: NodeJS.Timeout | undefined
   const cancel = () => {
-    agent.cancelPermissions(sessionId)
+    agent.cancelQuestions(sessionId)
     running.notify('session/cancel', { sessionId })
     lastChance = setTimeout(() => given.reject(signal.reason), patienceMs)
   }

@@ -23,6 +23,8 @@ export interface AgentCapabilities {
   readonly close: boolean
   /** Accepts a system prompt in `session/new`: the cleanest channel for a history. */
   readonly systemPrompt: boolean
+  /** Accepts further directories of the project. */
+  readonly additionalDirectories: boolean
 }
 
 /** An agent that is initialized and ready for requests. */
@@ -231,5 +233,6 @@ export function readCapabilities(answer: unknown): AgentCapabilities {
     delete: isObject(session.delete),
     close: isObject(session.close),
     systemPrompt: isObject(session.systemPrompt),
+    additionalDirectories: isObject(session.additionalDirectories),
   }
 }

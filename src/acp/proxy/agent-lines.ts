@@ -1,4 +1,5 @@
 import { errorText } from '../../core/error-text.ts'
+import { afterUpdate } from '../sessions/shown-settings.ts'
 import { hear } from '../transcript/hear.ts'
 import { parseLine } from '../wire/read-lines.ts'
 import type { WireLine } from '../wire/wire-line.ts'
@@ -7,7 +8,6 @@ import type { PermissionLog } from './permission-log.ts'
 import type { ProxyContext } from './proxy-context.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 import { withSessionId } from './reply-lines.ts'
-import { afterUpdate } from './shown-settings.ts'
 import { asksForTerminal, type TerminalLog } from './terminal-log.ts'
 
 /** A line of the agent, and the generation of the process that sent it. */

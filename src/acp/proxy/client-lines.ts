@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { errorText } from '../../core/error-text.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { findSession, storeIdKey } from '../sessions/session-id.ts'
+import { afterSetting } from '../sessions/shown-settings.ts'
 import { isObject } from '../wire/is-object.ts'
 import { findSpans } from '../wire/json-spans.ts'
 import { internalError } from '../wire/rpc-error.ts'
@@ -15,7 +16,6 @@ import type { ProxySession } from './proxy-sessions.ts'
 import { relayPrompt } from './relay-prompt.ts'
 import { reopenSession } from './reopen-session.ts'
 import { errorLine, rpcFailure, unknownSessionLine, withSessionId } from './reply-lines.ts'
-import { afterSetting } from './shown-settings.ts'
 
 /** A line of the client. */
 interface ClientLine {

@@ -1,7 +1,7 @@
 import type { BranchRef } from '../../core/branch.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Seat } from '../seat/seat.ts'
-import type { ShownSettings } from './shown-settings.ts'
+import type { ShownSettings } from '../sessions/shown-settings.ts'
 
 /** A session as the client knows it, with its seat. */
 export interface ProxySession {

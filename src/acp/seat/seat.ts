@@ -15,10 +15,14 @@ import { ConnectionEnded, RpcError } from '../wire/rpc-error.ts'
 import { createHandOver, type HandOverOptions } from './hand-over.ts'
 import { memoryTrace, withGivenHistory } from './injected-history.ts'
 import { createLateUpdates, watchSilence } from './late-updates.ts'
-import { openReplay } from './replay-window.ts'
 import type { PromptEnd, SeatPrompt, SeatPromptResult } from './seat-prompt.ts'
 import { costOfTurn, promptIn, replayIn, routeUpdate, type SeatState, sessionIn } from './seat-state.ts'
-import { createSessionKeeper, type SessionKeeperOptions, type SessionPlan } from './session-keeper.ts'
+import {
+  begunSession,
+  createSessionKeeper,
+  type SessionKeeperOptions,
+  type SessionPlan,
+} from './session-keeper.ts'
 import { createUnstoredTurns, type UnstoredTurn } from './unstored-turns.ts'
 
 export interface SeatOptions extends Omit<SessionKeeperOptions, 'telling' | 'source'>, HandOverOptions {
@@ -49,6 +53,8 @@ export interface Seat {
   readonly isSitting: boolean
   /** Opens a session, if there is none, and returns the agent's answer. */
   sit(): Promise<JsonObject>
+  /** The same, and a prompt does not wait for it to be stored. */
+  open(): Promise<void>
   /** A client's own request has opened this session. The agent has the messages up to `seen`. */
   begun(sessionId: string, seen?: MessageId | null): void
   /** How the agent gets its memory, as of now. */
@@ -316,14 +322,11 @@ export function createSeat(options: SeatOptions): Seat {
       return keeper.state.phase === 'sitting'
     },
     sit: () => oneAtATime(async () => (await keeper.sessionFor(await headNow())).answer),
+    async open() {
+      await keeper.sessionFor(await headNow())
+    },
     begun(sessionId, seen = null) {
-      const replay = openReplay(source)
-      replay.answered()
-      const way = seen === null ? 'new' : 'resume'
-      move({
-        type: 'begun',
-        session: { sessionId, answer: {}, way, failed: [], replay, seen, inSystem: null },
-      })
+      move({ type: 'begun', session: begunSession(sessionId, seen, source) })
     },
     memory: () => oneAtATime(async () => (await planFor(await headNow())).plan.report),
     prompt: one => oneAtATime(() => prompt(one)),

@@ -6,8 +6,9 @@ import type { TurnReport } from '../../recorder/recording.ts'
 import type { RecorderSource } from '../../system/source.ts'
 import { type MemoryPlan, planMemory } from '../memory/plan-memory.ts'
 import type { HistoryTelling } from '../memory/tell-history.ts'
-import { defaultAnswerMs, type RunningAgent } from '../process/agent-process-slot.ts'
+import { type AgentCapabilities, defaultAnswerMs, type RunningAgent } from '../process/agent-process-slot.ts'
 import type { RecallCommand } from './recall-server.ts'
+import { openReplay } from './replay-window.ts'
 import type { SeatStore } from './seat-prompt.ts'
 import { nextState, type SeatEvent, type SeatState, sessionIn, vacantSeat } from './seat-state.ts'
 import { type SeatSession, takeSeat } from './take-seat.ts'
@@ -18,7 +19,7 @@ export interface SessionKeeperOptions {
   readonly agent: string
   readonly directory: string
   /** The parameters of `session/new`: cwd, mcpServers and whatever else the client gave. */
-  readonly params: JsonObject
+  readonly params: JsonObject | ((can: AgentCapabilities) => JsonObject)
   /** How a history is told. */
   readonly telling: HistoryTelling
   /** The command of `skein mcp`, for an agent that has to be told something. */
@@ -34,6 +35,10 @@ export interface SessionKeeperOptions {
   onSilence?(method: string): void
   /** The agent's session id for this seat is known, or has changed. */
   onSession?(sessionId: string): void
+  /** A session that was opened ahead, for a branch without messages. */
+  openedAhead?(): Promise<string | null>
+  /** The agent has opened a session that is not used yet. An error means that it cannot be used. */
+  onOpened?(session: SeatSession, agent: RunningAgent): Promise<void>
 }
 
 /** An open session, and how the agent gets its memory in it. */
@@ -63,7 +68,7 @@ export interface SessionKeeper {
 }
 
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
-  const { store, telling, source, agent: name, directory, params, answerMs = defaultAnswerMs } = options
+  const { store, telling, source, agent: name, directory, answerMs = defaultAnswerMs } = options
   let state: SeatState = vacantSeat
   /** The opening of a session that is under way: an aborted prompt leaves it to the next one. */
   let sitting: Promise<SeatSession> | null = null
@@ -87,6 +92,15 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     move({ type: 'sit' })
     try {
       const { start: agent } = options
+      const ahead = head === null ? await options.openedAhead?.() : null
+      if (ahead != null) {
+        const session = begunSession(ahead, null, source)
+        options.onSession?.(ahead)
+        move({ type: 'sat', session })
+        return session
+      }
+      const params =
+        typeof options.params === 'function' ? options.params((await agent()).capabilities) : options.params
       const request = { store, branch, head, name, directory, params, telling, source, bringsHistory, agent }
       const session = await takeSeat({
         ...request,
@@ -98,6 +112,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
           if (sessionId !== null) options.onSession?.(sessionId)
         },
       })
+      await options.onOpened?.(session, await agent())
       move({ type: 'sat', session })
       if (session.way !== 'new')
         void rewriteTranscript(branch, session.sessionId, head).catch(() => undefined)
@@ -170,4 +185,12 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     rememberTurn,
     linksWritten: () => linkWrites(async () => undefined),
   }
+}
+
+/** A session that a request outside of this file has opened. The agent has the messages up to `seen`. */
+export function begunSession(sessionId: string, seen: MessageId | null, source: RecorderSource): SeatSession {
+  const replay = openReplay(source)
+  replay.answered()
+  const way = seen === null ? 'new' : 'resume'
+  return { sessionId, answer: {}, way, failed: [], replay, seen, inSystem: null }
 }

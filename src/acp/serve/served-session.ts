@@ -12,7 +12,7 @@ import type { AgentEvent } from '../../agent/run/events.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { conversationId } from '../../core/ids.ts'
 import { createSerialQueue } from '../../core/wait.ts'
-import { messageFromPrompt } from '../transcript/message-from-prompt.ts'
+import { messageFromPrompt, titleAfterHistory } from '../transcript/message-from-prompt.ts'
 import { answerPrompt } from './answer-prompt.ts'
 import { type ClientServices, editorWorkspace } from './editor-workspace.ts'
 import { permissionRequests, sessionApprovals } from './permission-requests.ts'
@@ -125,9 +125,16 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
   }
 
   /** Created with the first prompt, so a session without prompts leaves nothing in the store. */
-  async function place(): Promise<BranchRef> {
+  async function place(prompt: readonly ContentBlock[]): Promise<BranchRef> {
     if (branch === null) {
-      const wanted = { id: conversationId(id), directory: cwd, channel: 'acp', model: settings.model }
+      const title = titleAfterHistory(prompt)
+      const wanted = {
+        id: conversationId(id),
+        directory: cwd,
+        channel: 'acp',
+        model: settings.model,
+        ...(title !== null && { title }),
+      }
       branch = (await store.create(wanted)).branch
     }
     return branch
@@ -141,7 +148,17 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
     const agent = await agentNow()
     const updates = createRunUpdates({ newId, hasTerminal: callId => terminals.has(callId) })
     calls.forget()
-    return answerPrompt({ agent, branch: await place(), words, signal, updates, store, notify, onShown, log })
+    return answerPrompt({
+      agent,
+      branch: await place(prompt),
+      words,
+      signal,
+      updates,
+      store,
+      notify,
+      onShown,
+      log,
+    })
   }
 
   /** Answers a slash command. Its prompt and its answer are not stored. */

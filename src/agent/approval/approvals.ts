@@ -1,6 +1,13 @@
-import type { ApprovalAnswer, ApprovalKeeper, ApprovalRequest, StoredApproval } from '../../core/approval.ts'
+import {
+  type ApprovalAnswer,
+  type ApprovalKeeper,
+  type ApprovalRequest,
+  answerNames,
+  type StoredApproval,
+} from '../../core/approval.ts'
 import { errorText } from '../../core/error-text.ts'
 import { ExpiredError, NotFoundError } from '../../core/errors.ts'
+import type { NewEvent } from '../../core/event.ts'
 import { createSerialQueue, unlessAborted } from '../../core/wait.ts'
 import { approvalIdOf } from '../../recorder/approval-request.ts'
 import type { ApprovalMemory, Approve } from './approval.ts'
@@ -155,4 +162,14 @@ async function decisionOf(
   if (answer === 'allow_in_conversation' || answer === 'allow_always') await memory.remember(request, answer)
   const said = comment === null ? notAllowed : `The person did not allow this call: ${comment}`
   return { answer, wasAsked: false, isStored: true, refusal: answer === 'deny' ? said : null }
+}
+
+/** In the form that is also stored for other programs' agents. */
+export function permissionEvent(request: ApprovalRequest, answer: ApprovalAnswer): NewEvent {
+  const { callId, title, name, kind, input, reason } = request
+  const toolCall = { toolCallId: callId, title, name, kind, rawInput: input }
+  return {
+    type: 'permission',
+    data: { toolCall, reason, answer: { outcome: 'selected', optionId: answerNames[answer] } },
+  }
 }

@@ -43,6 +43,9 @@ async function withoutLinks(path: string): Promise<string> {
     const { code } = error as NodeJS.ErrnoException
     const parent = dirname(path)
     if ((code !== 'ENOENT' && code !== 'ENOTDIR') || parent === path) return path
+    // A link to a file that does not exist yet: writing to it creates that file.
+    const target = await (await files()).readlink(path).catch(() => null)
+    if (target !== null) return withoutLinks(resolve(await withoutLinks(parent), target))
     return join(await withoutLinks(parent), basename(path))
   }
 }

@@ -12,35 +12,43 @@ const drainMs = 1_000
 /** Models write for bash. */
 const shell = existsSync('/bin/bash') ? '/bin/bash' : '/bin/sh'
 
-/** Runs a command line in a shell, in a process group of its own: everything that it has started ends with
- *  the time limit or with the signal. It has no input. Throws the signal's reason. */
-export async function runShell(
-  { command, directory, timeoutMs }: ShellCommand,
-  signal: AbortSignal,
-): Promise<ShellResult> {
-  signal.throwIfAborted()
-  const child = spawn(shell, ['-c', command], {
+/** A command that runs in a process group of its own, without input. */
+export interface StartedShell {
+  /** How it ended. Resolves when its output has ended, too. Rejects if it cannot be started. */
+  readonly ended: Promise<Pick<ShellResult, 'exitCode' | 'signal'>>
+  /** Ends everything that it has started. */
+  end(): Promise<void>
+}
+
+/** A command line for the shell, or a program with arguments. */
+export interface StartShell extends Pick<ShellCommand, 'command' | 'directory'> {
+  /** The arguments of the program. Default: `command` is a command line for the shell. */
+  readonly args?: readonly string[]
+  /** Variables besides those of this process. Default: none. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Starts a command. Processes that it leaves in the background end with it. */
+export function startShell(
+  { command, args, directory, env }: StartShell,
+  onText: (text: string) => void,
+): StartedShell {
+  const [program, given] = args ? [command, args] : [shell, ['-c', command]]
+  const child = spawn(program, given, {
     cwd: directory,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...(env && { env: { ...process.env, ...env } }),
   })
-  const output = boundedText(mostOutput)
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => output.add(text))
+    stream.setEncoding('utf8').on('data', onText)
     stream.on('error', () => undefined)
   }
   const { pid } = child
   if (pid !== undefined) endWithUs(pid)
   const end = () => (pid === undefined ? Promise.resolve() : endGroup(pid, graceMs))
-  const { promise, resolve, reject } = Promise.withResolvers<Omit<ShellResult, 'output' | 'timedOut'>>()
-  let timedOut = false
+  const { promise, resolve, reject } = Promise.withResolvers<Awaited<StartedShell['ended']>>()
   let late: NodeJS.Timeout | undefined
-  const timer = setTimeout(() => {
-    timedOut = true
-    void end()
-  }, timeoutMs)
-  const abort = () => void end()
-  signal.addEventListener('abort', abort, { once: true })
   child.on('error', reject)
   child.on('exit', (exitCode, name) => {
     // Background processes end with the command. One that has left the group may hold the output open.
@@ -49,17 +57,38 @@ export async function runShell(
     })
   })
   child.on('close', (exitCode, name) => void end().then(() => resolve({ exitCode, signal: name })))
-  try {
-    const ended = await promise
-    signal.throwIfAborted()
-    return { ...ended, output: output.text(), timedOut }
-  } finally {
-    clearTimeout(timer)
+  const ended = promise.finally(() => {
     clearTimeout(late)
-    signal.removeEventListener('abort', abort)
     child.stdout.destroy()
     child.stderr.destroy()
     void end()
+  })
+  return { ended, end }
+}
+
+/** Runs a command line in a shell until it exits: everything that it has started ends with the time limit or
+ *  with the signal. Throws the signal's reason. */
+export async function runShell(
+  { command, directory, timeoutMs }: ShellCommand,
+  signal: AbortSignal,
+): Promise<ShellResult> {
+  signal.throwIfAborted()
+  const output = boundedText(mostOutput)
+  const { ended, end } = startShell({ command, directory }, output.add)
+  let timedOut = false
+  const timer = setTimeout(() => {
+    timedOut = true
+    void end()
+  }, timeoutMs)
+  const abort = () => void end()
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    const result = await ended
+    signal.throwIfAborted()
+    return { ...result, output: output.text(), timedOut }
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
   }
 }
 

@@ -63,6 +63,21 @@ export type AgentEvent =
       /** A list of the entries, as the protocol defines them. */
       readonly entries: Json
     }
+  /** An agent of another program has changed one of its settings, such as its mode. */
+  | {
+      readonly type: 'setting'
+      /** The setting, with its new value. */
+      readonly setting: {
+        /** `mode`, `model`, or the agent's own id of an option. */
+        readonly id: string
+        /** For people. */
+        readonly name: string
+        /** The id of the value. */
+        readonly value: string
+      }
+      /** Why a value that was chosen before could not be set again. Null if the agent has changed it. */
+      readonly problem: string | null
+    }
   /** A call needs an approval, and the answer is pending. The call has not started. */
   | {
       readonly type: 'asking'

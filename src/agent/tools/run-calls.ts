@@ -1,4 +1,4 @@
-import { type ApprovalAnswer, type ApprovalRequest, answerNames } from '../../core/approval.ts'
+import { type ApprovalRequest, answerNames } from '../../core/approval.ts'
 import type { ToolCallBlock } from '../../core/block.ts'
 import { errorText } from '../../core/error-text.ts'
 import type { NewEvent } from '../../core/event.ts'
@@ -10,7 +10,7 @@ import { unlessAborted } from '../../core/wait.ts'
 import { approvalIdOf, approvalRequestEvent } from '../../recorder/approval-request.ts'
 import type { TurnRecording } from '../../recorder/recording.ts'
 import type { Approve } from '../approval/approval.ts'
-import type { Approvals } from '../approval/approvals.ts'
+import { type Approvals, permissionEvent } from '../approval/approvals.ts'
 import { callKind, callTitle } from '../approval/call-details.ts'
 import type { AgentEvent, PendingApproval } from '../run/events.ts'
 import type { AgentTool, ToolContext, ToolOutcome, Tools } from './tool.ts'
@@ -160,16 +160,6 @@ async function mayRun(
   await recording.trace([...asked, startOf(call, options)])
   signal.throwIfAborted()
   return 'allow'
-}
-
-/** In the form that is also stored for other programs' agents. */
-function permissionEvent(request: ApprovalRequest, answer: ApprovalAnswer): NewEvent {
-  const { callId, title, name, kind, input, reason } = request
-  const toolCall = { toolCallId: callId, title, name, kind, rawInput: input }
-  return {
-    type: 'permission',
-    data: { toolCall, reason, answer: { outcome: 'selected', optionId: answerNames[answer] } },
-  }
 }
 
 /** Runs a call whose start is stored, and stores its result. */

@@ -1,28 +1,32 @@
-import { setImmediate as shown } from 'node:timers/promises'
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { agentName } from '../../acp/host/agent-name.ts'
 import { createHost } from '../../acp/host/host.ts'
-import {
-  type AskPermission,
-  allowPermission,
-  type PermissionOption,
-  refusePermission,
-} from '../../acp/host/permission.ts'
-import type { Agent } from '../../agent/agent.ts'
+import type { Host } from '../../acp/host/host-options.ts'
 import { readConfig } from '../../config/read-config.ts'
-import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import type { BranchRef } from '../../core/branch.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import { modelName } from '../../core/model-name.ts'
 import { collectPages } from '../../core/pages.ts'
+import { settingText } from '../answer/agent-notes.ts'
+import { type PersonApproval, personApproval } from '../approval/person-approval.ts'
 import { startChat } from '../chat/chat.ts'
-import type { KeyStroke } from '../chat/input/keyboard.ts'
 import type { Chat } from '../chat/state/chat-state.ts'
-import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
+import {
+  type Args,
+  type CommandHandler,
+  hasOption,
+  textOption,
+  textOptions,
+} from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
+import { splitAssignment } from '../command-line/metadata-option.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { handOverOptions } from '../model/hand-over.ts'
 import type { ModelSetup } from '../model/model-setup.ts'
 import { newStorePath } from '../store/store-location.ts'
 import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
+import { agentQuestions } from './agent-questions.ts'
 
 /** `skein agent -- <command>`: a chat with the agent of another program. The conversation is kept in our
  *  store. */
@@ -31,7 +35,12 @@ export const agentCommand: CommandHandler = async (args, context) => {
   const [command, ...rest] = args.arguments as readonly [string, ...string[]]
   const handOver = await handOverOptions(args, context)
   const name = nameOf(args, { command, args: rest })
+  const settings = settingsIn(args)
+  const additionalDirectories = directoriesIn(args, context)
+  const allowsAll = hasOption(args, 'allow')
+  const approval = personApproval(context, allowsAll ? ['all'] : [])
   let chat: Chat | null = null
+  const questions = agentQuestions(() => chat, { approval, allowsAll })
   const keptIn = newStorePath(context)
   const chosen = await chooseConversation(args, context)
   if (chosen.prompt !== null) throw new NotFoundError('id', chosen.prompt)
@@ -43,12 +52,24 @@ export const agentCommand: CommandHandler = async (args, context) => {
     command: { command, args: rest, cwd: context.cwd },
     name,
     directory: context.cwd,
+    additionalDirectories,
+    settings,
+    offers: ['files', 'terminals'],
     ...handOver,
-    onPermission: permissionFor(() => chat, hasOption(args, 'allow')),
+    ...questions,
+    approvals: approval.approvals,
+    onSetting(change) {
+      chat?.later.push(settingText({ type: 'setting', ...change }))
+      chat?.keyboard?.repaint()
+    },
   })
-  const setup = await foreignSpeaker(host, name, context)
-  // Started while the user types, because some agents take long to start.
-  if (context.canAsk) host.wake()
+  const setup = await foreignSpeaker(host, name, context, approval)
+  const at = openAt(chosen)
+  // A setting that the agent does not offer is an error before anything is stored.
+  if (Object.keys(settings).length > 0 && at !== undefined) await host.offer(at)
+  // Opened while the user types, because some agents take long to start.
+  else if (context.canAsk && at !== undefined) void host.offer(at).catch(() => undefined)
+  else if (context.canAsk) host.wake()
   return await startChat(await withOrigin(chosen, name, context), context, {
     setup,
     keptIn,
@@ -57,6 +78,34 @@ export const agentCommand: CommandHandler = async (args, context) => {
       chat = begun
     },
   })
+}
+
+/** `--mode`, `--model` and `--set`. */
+function settingsIn(args: Args): Readonly<Record<string, string>> {
+  const given = textOptions(args, 'set').map(text => splitAssignment(text, 'set'))
+  const [mode, model] = [textOption(args, 'mode'), textOption(args, 'model')]
+  return {
+    ...Object.fromEntries(given),
+    ...(mode === undefined ? {} : { mode }),
+    ...(model === undefined ? {} : { model }),
+  }
+}
+
+/** `--add-dir`, as absolute paths. */
+function directoriesIn(args: Args, { cwd }: CommandContext): readonly string[] {
+  return textOptions(args, 'add-dir').map(written => {
+    const path = resolve(cwd, written)
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
+      throw new UsageError(`--add-dir needs a directory: there is no ${written}`)
+    return path
+  })
+}
+
+/** The branch whose session can be opened ahead; null for a new conversation. Undefined if the first message
+ *  makes a branch. */
+function openAt({ status, fork }: ChosenConversation): BranchRef | null | undefined {
+  if (fork) return undefined
+  return status && { conversationId: status.conversation.id, name: status.branch.name }
 }
 
 function nameOf(args: Args, command: Parameters<typeof agentName>[0]): string {
@@ -86,7 +135,12 @@ async function withOrigin(
 }
 
 /** The setup for an agent that is another program. It chooses its own model. */
-async function foreignSpeaker(agent: Agent, name: string, context: CommandContext): Promise<ModelSetup> {
+async function foreignSpeaker(
+  host: Host,
+  name: string,
+  context: CommandContext,
+  approval: PersonApproval,
+): Promise<ModelSetup> {
   return {
     model: {
       id: name,
@@ -96,9 +150,9 @@ async function foreignSpeaker(agent: Agent, name: string, context: CommandContex
     },
     choice: { id: name, from: 'flag', aliases: {} },
     config: await readConfig(context.cwd, context.env),
-    isForeign: true,
+    host,
     window: 0,
-    options: {},
+    options: { approval },
     limit: () => 0,
     systemIn: () => null,
     ofNew: { model: name },
@@ -106,44 +160,6 @@ async function foreignSpeaker(agent: Agent, name: string, context: CommandContex
     contextAt() {
       throw new InvalidError('model', `${name} chooses its own context`)
     },
-    agentOn: async () => agent,
+    agentOn: async () => host,
   }
-}
-
-/** Decides what an agent may do: `--allow` allows everything, otherwise the user is asked, and without a
- *  terminal every request is refused. */
-function permissionFor(chat: () => Chat | null, allowsAll: boolean): AskPermission {
-  return async (request, signal) => {
-    if (allowsAll) return allowPermission(request, signal)
-    const { keyboard = null, context } = chat() ?? {}
-    if (keyboard === null || !context || request.options.length === 0)
-      return refusePermission(request, signal)
-    // The output before the question has to be on the screen first.
-    await shown()
-    const { err } = context
-    const { style } = err
-    const offered = request.options.slice(0, 9)
-    err.line(`${style.note('?')} ${style.safe(collapseSpaces(request.title))}`)
-    const keys = offered.map(({ name }, i) => `${i + 1} ${style.safe(collapseSpaces(name))}`)
-    err.line(`  ${[...keys, 'esc refuses'].join(` ${style.symbols.dot} `)}`)
-    const calledOff = new Promise<KeyStroke>(resolve => {
-      signal.addEventListener('abort', () => resolve({ type: 'closed' }), { once: true })
-    })
-    for (;;) {
-      const chosen = choiceBy(await Promise.race([keyboard.nextFresh(), calledOff]), offered)
-      if (chosen === 'none') return refusePermission(request, signal)
-      if (chosen) return chosen.optionId
-    }
-  }
-}
-
-/** By its number, or y and n to allow or refuse once. Null for any other key. */
-function choiceBy(stroke: KeyStroke, offered: readonly PermissionOption[]): PermissionOption | 'none' | null {
-  if (stroke.type === 'closed') return 'none'
-  if (stroke.type === 'key') return stroke.name === 'escape' ? 'none' : null
-  if (stroke.type !== 'text') return null
-  const key = stroke.text.toLowerCase()
-  const kind = key === 'y' ? 'allow_once' : key === 'n' ? 'reject_once' : null
-  if (kind !== null) return offered.find(one => one.kind === kind) ?? null
-  return /^[1-9]$/.test(key) ? (offered[Number(key) - 1] ?? null) : null
 }

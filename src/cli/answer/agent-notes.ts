@@ -45,15 +45,41 @@ function planLine(entry: Json): readonly string[] {
   return [`${mark}: ${firstLine(content)}`]
 }
 
-/** `allowed: Run npm test` */
-export function allowedText({ title }: AskedEvent): string {
-  return `allowed: ${firstLine(title)}`
+/** `mode: code, changed by the agent` */
+export function settingText({ setting, problem }: Extract<AgentEvent, { type: 'setting' }>): string {
+  const { id, value } = setting
+  return problem === null
+    ? `${id}: ${value}, changed by the agent`
+    : `${id} could not be set to ${value} again: ${firstLine(problem)}`
 }
 
-/** `tool` is the tool of our own agent that was asked for; null for an agent of another program. */
-export function refusedText({ title }: AskedEvent, canAsk: boolean, tool: string | null): string {
-  const how = tool === null ? '--allow allows everything' : `--allow ${tool} allows this tool`
-  return `not allowed: ${firstLine(title)}${canAsk ? '' : `. There is no terminal to ask on; ${how}`}`
+/** `allowed: Run npm test` */
+export function allowedText({ title, choice }: AskedEvent): string {
+  return `${choice === 'accept' ? 'answered' : 'allowed'}: ${firstLine(title)}`
+}
+
+/** What is known of a call that was not allowed. */
+export interface RefusedCall {
+  /** The tool of our own agent; null for an agent of another program. */
+  readonly tool: string | null
+  /** Why the call needs a person; null for an ordinary one. */
+  readonly reason: string | null
+}
+
+/** Forms that are not answered are `decline` and `cancel`; the agent of another program sent them. */
+export function refusedText(
+  { title, choice }: AskedEvent,
+  canAsk: boolean,
+  { tool, reason }: RefusedCall,
+): string {
+  const isForm = choice === 'decline' || choice === 'cancel'
+  const why = reason === null ? '' : ` (${reason})`
+  const text = `${isForm ? 'not answered' : 'not allowed'}: ${firstLine(title)}${why}`
+  if (canAsk) return text
+  const noTerminal = `${text}${/[.?!]$/.test(text) ? '' : '.'} There is no terminal to ask on`
+  if (isForm) return noTerminal
+  if (reason !== null) return `${noTerminal}; --allow does not cover this`
+  return `${noTerminal}; ${tool === null ? '--allow allows everything' : `--allow ${tool} allows this tool`}`
 }
 
 function firstLine(text: string): string {

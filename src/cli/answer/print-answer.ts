@@ -11,7 +11,7 @@ import { formatDuration } from '../output/time.ts'
 import { toolLine } from '../output/tool-line.ts'
 import { wrapForTerminal } from '../output/wrap.ts'
 import { skeinCommand } from '../store/skein-command.ts'
-import { allowedText, memoryText, planLines, refusedText } from './agent-notes.ts'
+import { allowedText, memoryText, planLines, refusedText, settingText } from './agent-notes.ts'
 import { answerActivity } from './answer-activity.ts'
 import {
   type ContextFacts,
@@ -37,6 +37,8 @@ export interface PrintAnswerOptions {
   readonly more?: string
   /** How to read the model's thinking: `/think` in a chat. Not printed if it is absent. */
   readonly readThinking?: string
+  /** True if another program answers: `--allow` names no tools there. */
+  readonly isForeign?: boolean
   /** Says that messages wait for the store. Default: of this run only. */
   readonly saving?: SavingNotes
   /** Called with every event before it is shown. */
@@ -163,6 +165,10 @@ export async function printAnswer(
         )
       case 'memory':
         return [faintly(memoryText(event))]
+      case 'setting': {
+        const text = settingText(event)
+        return [event.problem === null ? faintly(text) : noteLine(text, err)]
+      }
       case 'plan':
         return planLines(event.entries, seen.plan).map(faintly)
       case 'asking':
@@ -184,7 +190,8 @@ export async function printAnswer(
     if (event.callId !== null && context.canAsk) return []
     if (event.isAllowed) return event.callId === null ? [faintly(allowedText(event))] : []
     const { name = null, reason = null } = asked ?? {}
-    return [noteLine(refusedText(event, context.canAsk, reason === null ? name : null), err)]
+    const tool = options.isForeign ? null : name
+    return [noteLine(refusedText(event, context.canAsk, { tool, reason }), err)]
   }
 }
 

@@ -4,6 +4,7 @@ import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import { cut, widthOf } from '../output/cut.ts'
 import { plural } from '../output/number.ts'
 import type { Output } from '../output/output.ts'
+import { wrap } from '../output/wrap.ts'
 
 /** Most lines of a change that a question shows. */
 const mostLines = 24
@@ -22,11 +23,14 @@ export function questionLines(request: ApprovalRequest, output: Output): readonl
   const isShort = widthOf(about) + widthOf(keys) + 8 <= width
   return [
     ...(preview?.type === 'diff' ? diffLines(preview, output) : []),
-    ...(isShort ? [`${question}  ${style.faint(keys)}`] : [question, `  ${style.faint(keys)}`]),
+    ...(isShort
+      ? [`${question}  ${style.faint(keys)}`]
+      : [question, ...wrap(keys, Math.max(20, width - 8)).map(row => `  ${style.faint(row)}`)]),
   ]
 }
 
-function diffLines(
+/** The lines that a change adds and removes. */
+export function diffLines(
   preview: Extract<CallPreview, { type: 'diff' }>,
   { style, width }: Output,
 ): readonly string[] {

@@ -105,6 +105,7 @@ async function shown(run: Run, chat: Chat, ownPrompt: boolean, turn: StartedTurn
       sink: markdown ?? stdoutSink(context),
       more: ' /context',
       readThinking: '/think',
+      isForeign: controller.host !== null,
       saving: chat.saving,
       // At the start, not at the end: the question of a failed turn is stored too.
       observe: async event => {

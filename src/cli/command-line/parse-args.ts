@@ -18,7 +18,7 @@ export function parseArgs(command: Command, argv: readonly string[]): Args {
   const values: Record<string, string | true | string[]> = {}
   const words: string[] = []
   const joined = new Set<string>()
-  let behind: readonly string[] = []
+  let behind: readonly string[] | null = null
 
   for (let i = 0; i < argv.length; i++) {
     const word = argv[i]!
@@ -31,8 +31,8 @@ export function parseArgs(command: Command, argv: readonly string[]): Args {
     else words.push(word)
   }
   if (command.arguments.at(-1)?.behind) checkBehind(command, words, behind)
-  else checkCount(command, [...words, ...behind])
-  return { arguments: [...words, ...behind], options: values, joined }
+  else checkCount(command, [...words, ...(behind ?? [])])
+  return { arguments: [...words, ...(behind ?? [])], options: values, joined }
 
   function take(word: string, at: number): number {
     const equals = word.indexOf('=')
@@ -112,11 +112,12 @@ function checkCount(command: Command, words: readonly string[]): void {
   }
 }
 
-/** Checks a command that takes everything after `--`. */
-function checkBehind(command: Command, words: readonly string[], behind: readonly string[]): void {
+/** Checks a command that takes everything after `--`; null if there is no `--`. */
+function checkBehind(command: Command, words: readonly string[], behind: readonly string[] | null): void {
   const { arguments: declared } = command
   checkCount({ ...command, arguments: declared.slice(0, -1) }, words)
-  if (behind.length === 0 && !declared.at(-1)!.optional)
+  // `--` without a command is a variable of a script that is not set.
+  if (behind?.length === 0 || (behind === null && !declared.at(-1)!.optional))
     throw new UsageError(
       `${command.name} needs a command behind --`,
       `As in: ${command.examples[0]?.[0] ?? ''}`,

@@ -126,7 +126,7 @@ export const submitCommand: CommandHandler = async (args, context) => {
   const description = words === '' && !context.stdin.isTTY ? await readText(context.stdin) : words
   if (description.trim() === '')
     throw new UsageError('there is nothing to do', 'Describe the task: skein dispatch submit "…"')
-  const fields = textOptions(args, 'metadata').map(splitAssignment)
+  const fields = textOptions(args, 'metadata').map(text => splitAssignment(text))
   const metadata = Object.fromEntries(fields.map(([key, value]) => [key, metadataValue(value)]))
   const [id, project, parent] = (['id', 'project', 'parent'] as const).map(name => textOption(args, name))
   const about = textOption(args, 'context')

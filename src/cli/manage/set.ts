@@ -58,7 +58,7 @@ function patchOf(args: Args, { metadata }: Conversation, now: number): Conversat
       throw new UsageError(`--${name} must not be empty`, `To remove it: --clear ${name}`)
     return value === undefined ? {} : { [name]: value }
   }
-  const given = textOptions(args, 'metadata').map(splitAssignment)
+  const given = textOptions(args, 'metadata').map(text => splitAssignment(text))
   const added = Object.fromEntries(given.map(([key, value]) => [key, metadataValue(value)]))
   return {
     ...text('task'),

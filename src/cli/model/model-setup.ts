@@ -1,3 +1,4 @@
+import type { Host } from '../../acp/host/host-options.ts'
 import type { Agent } from '../../agent/agent.ts'
 import { mergeModelOptions } from '../../agent/model-options.ts'
 import { nextContext } from '../../agent/next-context.ts'
@@ -28,8 +29,8 @@ export interface ModelSetup extends KeptSettings {
   readonly model: Model
   readonly choice: ModelChoice
   readonly config: Config
-  /** True if another program answers. It chooses its own model and context. */
-  readonly isForeign: boolean
+  /** The agent of another program, if one answers. It chooses its own model and context. Otherwise null. */
+  readonly host: Host | null
   /** The model's window, in tokens. */
   readonly window: number
   /** Most tokens of a context now: the part of the window that may be used. */
@@ -94,7 +95,7 @@ export async function setupFor(
   conversation: Conversation | null,
   context: CommandContext,
 ): Promise<ModelSetup> {
-  if (setup.isForeign || conversation === null) return setup
+  if (setup.host || conversation === null) return setup
   const choice = chooseModel({ arguments: [], options: {} }, context.env, setup.config, conversation)
   const isSame = choice.id === setup.model.id
   if (isSame && (setup.options.system ?? null) === null) return setup
@@ -145,7 +146,7 @@ export function createModelSetup(
     model,
     choice,
     config,
-    isForeign: false,
+    host: null,
     window: settings.window.limit,
     limit: () => {
       const window = { reserveOutput: settings.maxOutput ?? 0, ...settings.window }

@@ -10,7 +10,7 @@ export function filterOptions(args: Args): SearchFilter {
     const value = textOption(args, name)
     return value === undefined ? {} : { [as]: value }
   }
-  const metadata = textOptions(args, 'metadata').map(splitAssignment)
+  const metadata = textOptions(args, 'metadata').map(text => splitAssignment(text))
   return {
     ...text('key', 'keyPrefix'),
     ...text('tag'),

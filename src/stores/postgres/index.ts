@@ -184,7 +184,10 @@ function over(
   close: () => Promise<void>,
 ): Store {
   const naming = prepared === 'off' ? 'unnamed' : 'named'
-  const engine = withIndexing(postgresEngine(pool, { tenant, naming, source, leaseMs: checkLease(leaseMs), close }), indexing)
+  const engine = withIndexing(
+    postgresEngine(pool, { tenant, naming, source, leaseMs: checkLease(leaseMs), close }),
+    indexing,
+  )
   const hub = followHub(engine)
   const store = storeOver(engine, () => schemaVersion(pool), hub)
   return withQuickClaim(withQuickAppend(store, engine, hub.wake), engine)

@@ -131,6 +131,7 @@ export const eventsCases: readonly ContractCase[] = [
       permission: true,
       plan: true,
       agent_update: true,
+      agent_settings: true,
       channel_edit: true,
       channel_delete: true,
       degraded: true,

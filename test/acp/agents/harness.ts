@@ -20,6 +20,7 @@ export type AgentName =
   | 'unknown-codes'
   | 'strange'
   | 'good'
+  | 'adjustable'
 
 /** The command that starts one of them. */
 export function agentCommand(name: AgentName, ...flags: readonly string[]): readonly string[] {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { createHost, type Host, type HostOptions } from '../../../src/acp/host/host.ts'
+import { createHost } from '../../../src/acp/host/host.ts'
+import type { Host, HostOptions } from '../../../src/acp/host/host-options.ts'
 import type { Target } from '../../../src/agent/history/history.ts'
 import type { AgentEvent, Reply } from '../../../src/agent/run/events.ts'
 import type { BranchRef } from '../../../src/core/branch.ts'

@@ -91,6 +91,7 @@ describe('reading', () => {
   it.each([
     ['a path with ..', '../outside.txt', 'outside the project'],
     ['a link that leads out', 'link', 'outside the project'],
+    ['a link to a file outside that does not exist yet', 'new', 'outside the project'],
     ['a file below a link that leads out', 'folder/outside.txt', 'outside the project'],
     ['a file with secrets', '.env', 'may contain secrets'],
     ['a link to a file with secrets', 'harmless.txt', 'may contain secrets'],
@@ -102,6 +103,7 @@ describe('reading', () => {
     here.write('.env', 'KEY=not yours')
     here.write('.git/config', 'not yours')
     symlinkSync(outside, join(here.directory, 'link'))
+    symlinkSync('../none.txt', join(here.directory, 'new'))
     symlinkSync('..', join(here.directory, 'folder'))
     symlinkSync('.env', join(here.directory, 'harmless.txt'))
     const { output, isError } = await here.call('read_file', { path })

@@ -108,8 +108,9 @@ describe('skein agent in a pipe', () => {
     expect(run.stderr).toContain('  memory: told 2 messages as text')
     const texts = [first, answerMarker(1), second, third]
     expect(texts.map(text => timesGiven(at.model.last, text))).toEqual([1, 1, 0, 1])
-    for (const name of ['model', 'context', 'compact'])
-      expect(run.stderr).toContain(`! /${name} does not apply here: good chooses its own model\n`)
+    expect(run.stderr).toContain('skein: good offers no model to choose. /set lists its options\n')
+    for (const name of ['context', 'compact'])
+      expect(run.stderr).toContain(`! /${name} does not apply here: good chooses its own context\n`)
     expect(run.stdout).toContain('# Mine')
     const after = await at.piped(['-q'], 'good', { input: `/switch main\nand here?\n/retry\n` })
     expect(after.code).toBe(0)

@@ -13,7 +13,7 @@ describe('skein agent on a terminal', () => {
     })
     using chat = at.onTerminal([], 'good')
     // The agent's name, and no context window, which is unknown.
-    await chat.see(/main · 0 messages · good · \/help[\s\S]*› $/)
+    await chat.see(/main · 0 messages · good · (ask · )?\/help[\s\S]*› $/)
     chat.type('write\r')
     await at.model.stopped()
     chat.type('yyy')

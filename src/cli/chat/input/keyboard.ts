@@ -15,6 +15,9 @@ export interface Keyboard {
   /** The next key that is typed from now on. Buffered keys stay buffered: they were not meant for this
    *  question. */
   nextFresh(): Promise<KeyStroke>
+  /** Reads with `next` only keys that are typed from now on, until the work is done. If the signal is aborted,
+   *  the input has ended for the work. */
+  fresh<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>
   /** Drops these keys and Enter if they are typed next: the rest of a word after its first letter has
    *  answered a question. If anything else is typed, no key is dropped. */
   dropRest(rest: string): void
@@ -42,6 +45,8 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
   let interrupted: (() => void) | null = null
   let timer: NodeJS.Timeout | undefined
   let closed = false
+  /** Ends the work of `fresh`. */
+  let calledOff: AbortSignal | null = null
 
   /** Holds keys that may be the rest of an answer. Returns the keys to handle now. */
   function withoutRest(key: Key): readonly Key[] {
@@ -130,7 +135,7 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
   attach()
 
   function nextFresh(): Promise<KeyStroke> {
-    if (closed || context.signal.aborted) return Promise.resolve({ type: 'closed' })
+    if (closed || context.signal.aborted || calledOff?.aborted) return Promise.resolve({ type: 'closed' })
     return new Promise(resolve => {
       waiting = resolve
     })
@@ -142,6 +147,22 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
       return stroke ? Promise.resolve(stroke) : nextFresh()
     },
     nextFresh,
+    async fresh(signal, work) {
+      const typedAhead = strokes.splice(0)
+      const stop = () => {
+        waiting?.({ type: 'closed' })
+        waiting = null
+      }
+      calledOff = signal
+      signal.addEventListener('abort', stop)
+      try {
+        return await work()
+      } finally {
+        signal.removeEventListener('abort', stop)
+        calledOff = null
+        strokes.unshift(...typedAhead)
+      }
+    },
     dropRest(word) {
       rest = { expected: word, held: [] }
     },

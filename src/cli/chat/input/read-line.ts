@@ -34,6 +34,8 @@ export interface ReadLineOptions {
   readonly initial?: string
   readonly history?: InputHistory
   readonly complete?: Completer
+  /** True if Escape ends the input, as Ctrl+C on an empty line does. Default: false. */
+  readonly canEscape?: boolean
 }
 
 /** Reads one input. `\` at the end, Alt+Enter and pastes continue it on another line. */
@@ -76,7 +78,8 @@ export async function readLine(reading: ReadLineOptions): Promise<ReadLineResult
       const longer = continueLine(line)
       if (longer === null) return end({ type: 'line', text: inputText(line) })
       line = longer
-    } else if (name === 'interrupt') {
+    } else if (name === 'escape' && reading.canEscape) return end({ type: 'interrupt' })
+    else if (name === 'interrupt') {
       if (isEmpty) return end({ type: 'interrupt' })
       end({ type: 'interrupt' })
       line = emptyInput

@@ -1,3 +1,5 @@
+import type { Chat } from '../state/chat-state.ts'
+import { slashMode, slashSet } from './agent-commands.ts'
 import { slashEdit, slashFork, slashRetry, slashUndo } from './fork-commands.ts'
 import { slashHelp, slashQuit } from './help-commands.ts'
 import { slashCompact, slashExport, slashModel, slashTitle } from './manage-commands.ts'
@@ -22,9 +24,17 @@ export const slashCommands: readonly SlashCommand[] = [
   slashThink,
   slashTitle,
   slashExport,
+  slashMode,
   slashModel,
+  slashSet,
   slashContext,
   slashCompact,
-  slashHelp(() => slashCommands),
+  slashHelp(chat => commandsIn(chat)),
   slashQuit,
 ]
+
+/** The commands that apply in a chat: with our own model, or with the agent of another program. */
+export function commandsIn({ controller }: Chat): readonly SlashCommand[] {
+  const other = controller.host ? 'our model' : 'other agent'
+  return slashCommands.filter(one => one.of !== other)
+}

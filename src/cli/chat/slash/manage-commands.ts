@@ -1,10 +1,10 @@
 import { summarize } from '../../../context/summary/summarize.ts'
 import { modelName } from '../../../core/model-name.ts'
 import { summaryText } from '../../answer/answer-notes.ts'
-import { createSpinner } from '../../output/spinner.ts'
 import { exportCommand } from '../../transfer/export.ts'
-import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
-import { currentPosition, type SlashCommand } from './slash-command.ts'
+import { type NextStep, nextLine } from '../state/chat-state.ts'
+import { chooseSetting, settingValues } from './agent-commands.ts'
+import { currentPosition, type SlashCommand, untilStopped } from './slash-command.ts'
 
 export const slashTitle: SlashCommand = {
   name: 'title',
@@ -40,10 +40,10 @@ export const slashModel: SlashCommand = {
   name: 'model',
   argument: '[name]',
   needs: 'nothing',
-  ofModels: true,
   help: 'show or change the model',
   async run(chat, name) {
     const { controller, context } = chat
+    if (controller.host) return chooseSetting(chat, controller.host, 'model', name)
     const { style } = context.err
     if (name === '') {
       context.out.line(context.out.style.safe(controller.model.id))
@@ -53,12 +53,13 @@ export const slashModel: SlashCommand = {
     chat.say(`${style.safe(modelName(controller.model.id))} answers from here on`)
     return nextLine
   },
+  complete: async (chat, given) => settingValues(chat, 'model', given),
 }
 
 export const slashCompact: SlashCommand = {
   name: 'compact',
   argument: '[what to mind]',
-  ofModels: true,
+  of: 'our model',
   help: 'replace old messages by a summary in model calls; all are kept',
   async run(chat, instructions) {
     const { store, conversation, head } = await currentPosition(chat)
@@ -89,29 +90,4 @@ export const slashCompact: SlashCommand = {
 function nothingOld(say: (line: string) => void): NextStep {
   say('nothing to summarise yet: the newest messages are never summarised')
   return nextLine
-}
-
-/** Runs long work with a spinner until it is done or Ctrl+C aborts it. Returns null if aborted, after a
- *  note. */
-async function untilStopped<T>(
-  chat: Chat,
-  what: string,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T | null> {
-  const { context, keyboard } = chat
-  const stop = new AbortController()
-  const waiting = createSpinner(context)
-  const stopListening = keyboard?.onInterrupt(() => stop.abort(new DOMException('interrupted', 'AbortError')))
-  waiting.start(what)
-  try {
-    return await work(AbortSignal.any([context.signal, stop.signal]))
-  } catch (error) {
-    if (!stop.signal.aborted) throw error
-    waiting.stop()
-    chat.note('stopped: nothing was changed')
-    return null
-  } finally {
-    waiting.stop()
-    stopListening?.()
-  }
 }

@@ -64,7 +64,7 @@ export const slashSearch: SlashCommand = {
 export const slashContext: SlashCommand = {
   name: 'context',
   argument: '[model]',
-  ofModels: true,
+  of: 'our model',
   help: 'what the next call sees',
   async run(chat, name) {
     const { context, controller } = chat

@@ -5,35 +5,24 @@ import { cut } from '../../output/cut.ts'
 import { explainError } from '../../target/explain-error.ts'
 import type { Completer } from '../input/complete-line.ts'
 import type { Chat, NextStep } from '../state/chat-state.ts'
-import { slashCommands } from './index.ts'
+import { agentCommandsIn, slashSet } from './agent-commands.ts'
+import { commandsIn, slashCommands } from './index.ts'
+import type { SlashCommand } from './slash-command.ts'
 
 /** The outcome of an input: the result of a command, or text to send. */
 type Done = NextStep | { readonly type: 'failed' }
 
 /** Runs the `/` command in a line. Any other line is text to send. `//` sends a text that begins with a
- *  slash. An unknown command is an error and never sent, unless the built-in model obeys it. A path with a
- *  second slash, such as /usr/bin, is text. */
+ *  slash. A command of another program's agent is text to send, unless we have one of the same name. An
+ *  unknown command is an error and never sent, unless the built-in model obeys it. A path with a second slash,
+ *  such as /usr/bin, is text. */
 export async function runSlash(chat: Chat, line: string): Promise<Done> {
   const [, name, argument = ''] = /^\/([\p{L}\p{N}_?-]*)(?:\s+([\s\S]*))?$/u.exec(line.trim()) ?? []
   if (line.startsWith('//')) return { type: 'send', words: line.slice(1) }
   if (name === undefined) return { type: 'send', words: line }
-  const command = slashCommands.find(one => [one.name, ...(one.aliases ?? [])].includes(name.toLowerCase()))
-  if (!command) {
-    const isForModel = chat.controller.model.id === 'scripted' && scriptedCommands.includes(name)
-    if (isForModel) return { type: 'send', words: line }
-    const [meant] = similarWords(
-      name,
-      slashCommands.map(one => one.name),
-    )
-    const known = meant === undefined ? '/help lists the commands.' : `Did you mean /${meant}?`
-    const [first = ''] = line.trim().split('\n', 1)
-    chat.note(`there is no command /${name}. ${known} To send it as text: /${cut(first, 40, '…')}`)
-    return { type: 'failed' }
-  }
-  if (command.ofModels && chat.controller.isForeign) {
-    chat.note(`/${command.name} does not apply here: ${chat.controller.model.id} chooses its own model`)
-    return { type: 'failed' }
-  }
+  const isNamed = (one: SlashCommand) => [one.name, ...(one.aliases ?? [])].includes(name.toLowerCase())
+  const command = commandsIn(chat).find(isNamed)
+  if (!command) return otherCommand(chat, line, name, slashCommands.find(isNamed))
   try {
     if (command.needs !== 'nothing') {
       const missing = await whatIsMissing(chat)
@@ -47,6 +36,40 @@ export async function runSlash(chat: Chat, line: string): Promise<Done> {
     await tell(error, argument, chat)
     return { type: 'failed' }
   }
+}
+
+/** A command that is not one of ours here: `elsewhere` is the one that does not apply. */
+async function otherCommand(
+  chat: Chat,
+  line: string,
+  name: string,
+  elsewhere: SlashCommand | undefined,
+): Promise<Done> {
+  const { controller } = chat
+  try {
+    const commands = await agentCommandsIn(chat, true)
+    if (commands.some(one => one.name === name)) return { type: 'send', words: line.trim() }
+  } catch (error) {
+    await tell(error, '', chat)
+    return { type: 'failed' }
+  }
+  if (elsewhere) {
+    const why = controller.host
+      ? `${controller.model.id} chooses its own context`
+      : 'it is for the agent of another program, in skein agent'
+    chat.note(`/${elsewhere.name} does not apply here: ${why}`)
+    return { type: 'failed' }
+  }
+  const isForModel = controller.model.id === 'scripted' && scriptedCommands.includes(name)
+  if (isForModel) return { type: 'send', words: line }
+  const [meant] = similarWords(
+    name,
+    commandsIn(chat).map(one => one.name),
+  )
+  const known = meant === undefined ? '/help lists the commands.' : `Did you mean /${meant}?`
+  const [first = ''] = line.trim().split('\n', 1)
+  chat.note(`there is no command /${name}. ${known} To send it as text: /${cut(first, 40, '…')}`)
+  return { type: 'failed' }
 }
 
 async function tell(error: unknown, argument: string, { context, controller }: Chat): Promise<void> {
@@ -66,14 +89,25 @@ async function whatIsMissing({ controller }: Chat): Promise<string | null> {
   return (await controller.position()) === null ? 'there are no messages here yet' : null
 }
 
-/** Completes `/` commands, and their branches and ids. Completes nothing inside other text. */
+/** Completes `/` commands, ours and those of another program's agent, and their branches, ids and values.
+ *  Completes nothing inside other text. */
 export function slashCompleter(chat: Chat): Completer {
   return async (before, word) => {
-    if (before === '' && word.startsWith('/')) return slashCommands.map(({ name }) => `/${name}`)
-    const name = /^\/([a-z]+)\s+$/i.exec(before)?.[1]
-    const command = slashCommands.find(one => one.name === name?.toLowerCase())
+    const ours = commandsIn(chat)
+    if (before === '' && word.startsWith('/')) {
+      const taken = new Set(ours.map(({ name }) => name))
+      const others = (await agentCommandsIn(chat)).map(({ name }) =>
+        taken.has(name) ? `//${name}` : `/${name}`,
+      )
+      return [...ours.map(({ name }) => `/${name}`), ...others]
+    }
+    const [, name, rest = ''] = /^\/([a-z]+)\s+(.*)$/i.exec(before) ?? []
+    const command = ours.find(one => one.name === name?.toLowerCase())
+    const given = rest.split(/\s+/).filter(Boolean)
+    // Only `/set` takes more than one word that is known.
+    if (given.length > 0 && command !== slashSet) return []
     try {
-      return (await command?.complete?.(chat)) ?? []
+      return (await command?.complete?.(chat, given)) ?? []
     } catch {
       // The conversation may be empty or the store busy: nothing is offered.
       return []

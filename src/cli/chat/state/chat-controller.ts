@@ -1,3 +1,5 @@
+import { settingValueName } from '../../../acp/host/agent-settings.ts'
+import type { Host } from '../../../acp/host/host-options.ts'
 import type { Agent } from '../../../agent/agent.ts'
 import type { Target } from '../../../agent/history/history.ts'
 import type { AgentStore } from '../../../agent/options.ts'
@@ -41,8 +43,10 @@ export interface ChatContext {
  *  change during the chat. */
 export interface ChatController {
   readonly model: Model
-  /** True if another program answers. */
-  readonly isForeign: boolean
+  /** The agent of another program, if one answers; otherwise null. */
+  readonly host: Host | null
+  /** The branch that the chat is on; null before the first message. */
+  readonly branch: BranchRef | null
   /** The model's window, in tokens. */
   readonly window: number
   /** Null in an incognito chat. */
@@ -123,8 +127,11 @@ export function createChatController({ context, store, ...initial }: ChatControl
     get model() {
       return setup.model
     },
-    get isForeign() {
-      return setup.isForeign
+    get host() {
+      return setup.host
+    },
+    get branch() {
+      return branch
     },
     get window() {
       return setup.window
@@ -182,8 +189,9 @@ export function createChatController({ context, store, ...initial }: ChatControl
     },
     async status() {
       const at = await position()
-      const { model, isForeign } = setup
-      const window = isForeign ? null : setup.limit()
+      const { model, host } = setup
+      const window = host ? null : setup.limit()
+      const modes = await modesOf(host, branch)
       const directory = tildify(context.cwd, context.env)
       if (at === null || store === null) {
         const used = said.reduce((sum, { content: blocks }) => sum + Math.ceil(String(blocks).length / 4), 0)
@@ -193,6 +201,7 @@ export function createChatController({ context, store, ...initial }: ChatControl
           branch: name,
           messages: said.length,
           model: model.id,
+          modes,
           used,
           window,
           cost: isFree(model.id) ? 0 : null,
@@ -205,6 +214,7 @@ export function createChatController({ context, store, ...initial }: ChatControl
         branch: at.isPlanned ? 'new branch' : at.branch.name,
         messages,
         model: model.id,
+        modes,
         used,
         window,
         // Nothing was paid yet, or the price is unknown.
@@ -217,6 +227,13 @@ export function createChatController({ context, store, ...initial }: ChatControl
   }
 }
 
+/** The model and the mode of another program's agent, as far as they are known. */
+async function modesOf(host: Host | null, branch: BranchRef | null): Promise<readonly string[]> {
+  const offer = (await host?.knownOffer(branch)) ?? null
+  const shown = ['model', 'mode'].map(name => offer?.settings.find(({ category }) => category === name))
+  return shown.flatMap(setting => (setting ? [settingValueName(setting)] : []))
+}
+
 function branchOf({ status }: ChosenConversation): BranchRef | null {
   return status && { conversationId: status.conversation.id, name: status.branch.name }
 }
@@ -226,7 +243,7 @@ async function fillAt(store: MessageReader, { conversation, head }: ChatPosition
   if (head === null) return { used: 0, messages: 0 }
   const [message] = await store.getMessages([head], { blobs: 'preview' })
   const messages = message!.depth + 1
-  if (setup.isForeign) return { used: 0, messages }
+  if (setup.host) return { used: 0, messages }
   try {
     const { fitted } = await setup.contextAt(store, conversation, head)
     return { used: fitted.tokens.total, messages }

@@ -11,6 +11,8 @@ export interface StatusFacts {
   readonly branch: string | null
   readonly messages: number
   readonly model: string
+  /** Model and mode of an agent of another program. Default: none. */
+  readonly modes?: readonly string[]
   /** The tokens that the next call sends. */
   readonly used: number
   /** Most tokens of a context; null if another program chooses the model. */
@@ -42,6 +44,7 @@ function partsOf(facts: StatusFacts, dropped: number, width: number, style: Styl
   parts.push(branch === null ? 'incognito' : style.branch(style.safe(branch)))
   if (dropped < 2 && wide) parts.push(`${messages} ${messages === 1 ? 'message' : 'messages'}`)
   parts.push(style.safe(modelName(model)))
+  if (dropped < 3) parts.push(...(facts.modes ?? []).map(one => style.safe(one)))
   if (dropped < 5 && facts.window !== null)
     parts.push(fill(facts.used, facts.window, dropped < 3, wide ? 24 : 16, style))
   if (dropped < 4 && cost !== null) parts.push(formatMoney(cost))

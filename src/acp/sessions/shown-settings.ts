@@ -25,14 +25,28 @@ export function afterSetting(
 /** After an update of the agent. */
 export function afterUpdate(shown: ShownSettings, update: unknown): ShownSettings {
   if (!isObject(update)) return shown
-  if (update.sessionUpdate === 'current_mode_update')
-    return withCurrent(shown, 'modes', 'currentModeId', update.currentModeId)
+  if (update.sessionUpdate === 'current_mode_update') {
+    const mode = update.currentModeId
+    return withModeOption(withCurrent(shown, 'modes', 'currentModeId', mode), mode)
+  }
   return update.sessionUpdate === 'config_option_update' ? withOptions(shown, update) : shown
 }
 
 function withCurrent(shown: ShownSettings, group: string, name: string, id: unknown): ShownSettings {
   const before = shown[group]
   return isObject(before) && typeof id === 'string' ? { ...shown, [group]: { ...before, [name]: id } } : shown
+}
+
+/** An agent may have the same modes as an option, and announce a change of them only once. */
+function withModeOption(shown: ShownSettings, mode: unknown): ShownSettings {
+  const { configOptions } = shown
+  if (!Array.isArray(configOptions) || typeof mode !== 'string') return shown
+  const changed = configOptions.map(option =>
+    isObject(option) && option.category === 'mode' && JSON.stringify(option.options)?.includes(`"${mode}"`)
+      ? { ...option, currentValue: mode }
+      : option,
+  )
+  return { ...shown, configOptions: changed }
 }
 
 function withOptions(shown: ShownSettings, { configOptions }: JsonObject): ShownSettings {
