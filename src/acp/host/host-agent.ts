@@ -5,6 +5,7 @@ import type { JsonObject } from '../../core/json.ts'
 import type { AgentCommand, ProcessEnd } from '../process/agent-process.ts'
 import { createAgentProcessSlot, exitDetails, type RunningAgent } from '../process/agent-process-slot.ts'
 import type { Seat } from '../seat/seat.ts'
+import { callInPermission } from '../transcript/hear.ts'
 import { ConnectionEnded, internalError, methodNotFound } from '../wire/rpc-error.ts'
 import type { RpcId, WireLine } from '../wire/wire-line.ts'
 import { type AskPermission, parsePermission, permissionAnswer, permissionChoice } from './permission.ts'
@@ -92,7 +93,7 @@ export function createHostAgent(options: HostAgentOptions): HostAgent {
     const { seat, emit } = seatOf(request.sessionId) ?? {}
     const stop = new AbortController()
     asking.set(stop, request.sessionId)
-    seat?.asked()
+    seat?.asked(callInPermission(params))
     emit?.({ type: 'asking', title: request.title, request: null })
     try {
       const chosen = await onPermission(request, stop.signal)

@@ -15,6 +15,7 @@ import { type RecorderSource, systemRecorderSource } from '../../system/source.t
 import type { MemoryOutcome, MemoryReport } from '../memory/memory-report.ts'
 import type { AgentCommand } from '../process/agent-process.ts'
 import type { HandOverSummaries } from '../seat/hand-over.ts'
+import type { RecallCommand } from '../seat/recall-server.ts'
 import { createSeat, type Seat } from '../seat/seat.ts'
 import type { SeatStore } from '../seat/seat-prompt.ts'
 import { openTranscripts } from '../seat/transcript-file.ts'
@@ -45,7 +46,7 @@ export interface HostOptions {
   readonly summaries?: HandOverSummaries
   /** The command of `skein mcp` on the same store, without a conversation. An agent that has to be told a
    *  conversation gets it as an MCP server that reads this conversation only. Default: none. */
-  readonly recall?: Pick<AgentCommand, 'command' | 'args'>
+  readonly recall?: RecallCommand
   /** Answers the agent's permission requests. Default: `refusePermission`. */
   readonly onPermission?: AskPermission
   /** Receives the agent's stderr. */
