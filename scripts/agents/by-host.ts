@@ -34,6 +34,7 @@ export async function byHost(world: AgentWorld): Promise<AgentCells> {
     half: givenToModel(model, 'then', { turns: [], halves: ['cut'] }),
     halfShown: await stored(world, { turns: ['one', 'two', 'then'], ...cut }),
     ...{ terminal: notOffered, facts: notOffered, deleteFork: notOffered, reload: notOffered },
+    mcp: notOffered,
     ...{ list: notOffered, resume: notOffered, fork: notOffered, close: notOffered, delete: notOffered },
   }
 }

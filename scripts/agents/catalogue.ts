@@ -4,6 +4,8 @@ const json = (value: unknown) => JSON.stringify(value, null, 2)
 
 const codexConfig = ({ model }: World) => `model = "fake-model"
 model_provider = "fake"
+sandbox_mode = "danger-full-access"
+approval_policy = "never"
 [model_providers.fake]
 name = "fake"
 base_url = "${model}/v1"
@@ -66,7 +68,7 @@ export const catalogue: readonly RealAgent[] = [
       '.gemini/settings.json': json({ security: { auth: { selectedType: 'gemini-api-key' } } }),
     }),
     startsWithTheMinute: true,
-    note: 'refuses to load a session within the minute of its creation, as this test does; later it works',
+    note: 'refuses to load a session within the minute of its creation, as this test does; later it works. It sends the editor no output of commands, so there is none to keep',
   },
   {
     name: 'codex',

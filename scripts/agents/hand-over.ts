@@ -26,27 +26,29 @@ export async function handOver(world: AgentWorld, next: AgentWorld | null): Prom
     await client.prompt(sessionId, words)
     await quiet(client, 300)
   }
+  const sent = results.filter(one => outputsIn(client, sessionId).includes(one))
   await client.kill9()
-  return { terminal: await shownAgain(world, sessionId), facts: await knownTo(next, sessionId) }
+  return { terminal: await shownAgain(world, sessionId, sent), facts: await knownTo(next, sessionId) }
 }
 
-/** Whether a load shows the output of every command, and the store has it. */
-async function shownAgain(world: AgentWorld, sessionId: string): Promise<Cell> {
+/** Whether a load shows the output of every command that was sent to the editor, and the store has it. */
+async function shownAgain(world: AgentWorld, sessionId: string, sent: readonly string[]): Promise<Cell> {
+  if (sent.length === 0) return notOffered
   const client = await world.start(asZed())
   const cell = await tried(readCapabilities(client).load, async () => {
     await client.load(sessionId)
     await quiet(client)
     const shown = outputsIn(client, sessionId)
     const stored = existsSync(world.store) ? await storedResults(world.store) : shown
-    return verdictOf('shown', shown) ?? verdictOf('stored', stored) ?? 'yes'
+    return verdictOf('shown', shown, sent) ?? verdictOf('stored', stored, sent) ?? 'yes'
   })
   await client.kill9()
   return cell
 }
 
-function verdictOf(what: string, text: string): Cell | null {
-  const found = results.filter(one => text.includes(one)).length
-  return found === results.length ? null : `no: ${found} of ${results.length} ${what}`
+function verdictOf(what: string, text: string, sent: readonly string[]): Cell | null {
+  const found = sent.filter(one => text.includes(one)).length
+  return found === sent.length ? null : `no: ${found} of ${sent.length} ${what}`
 }
 
 /** What an editor shows of tool calls: without their arguments, which contain the same words. */

@@ -2,6 +2,7 @@ import { type CodingTurn, codingTurns } from '../../test/acp/agents/coding-talk.
 import { timesIn } from '../../test/acp/agents/step.ts'
 import type { Reply } from '../../test/support/models/reply.ts'
 import { type ModelServer, type SeenRequest, startModelServer } from '../../test/support/models/server.ts'
+import { findName, recallReply } from './recall-call.ts'
 import { shellCall } from './shell-call.ts'
 
 /** The model of the real agents: it answers a question with the question's own name, and can be told to stop
@@ -24,6 +25,8 @@ export async function startMarkedModel(): Promise<MarkedModel> {
     reply(request) {
       const turn = isTurn(request) ? codingTurnOf(request) : null
       if (turn) return codingReply(turn, request)
+      const finding = isTurn(request) ? findingIn(request) : -1
+      if (finding >= 0) return recallReply(request, finding)
       const name = nameOf(request)
       if (name === null) return 'ok'
       if (held.has(name) && isTurn(request))
@@ -44,6 +47,12 @@ function codingTurnOf({ messages }: SeenRequest): CodingTurn | null {
   const said = messages.map(({ role, text }) => (role === 'user' ? text : '')).join('\n')
   const name = [...said.matchAll(/MARK-(\w+)/g)].at(-1)?.[1]
   return codingTurns.find(turn => turn.name === name) ?? null
+}
+
+/** The index of the question what another agent was told, if it is the newest question; else -1. */
+function findingIn({ messages }: SeenRequest): number {
+  const at = messages.findLastIndex(({ role, text }) => role === 'user' && /MARK-\w/.test(text))
+  return messages[at]?.text.includes(questionOf(findName)) ? at : -1
 }
 
 /** First the command, then the answer. */

@@ -4,9 +4,10 @@ import { catalogue } from './catalogue.ts'
 import type { Row } from './table.ts'
 import { ways } from './world.ts'
 
-/** The results of the runs so far, so that one agent can be tested again without the others. Rows of other
- *  package versions are dropped. */
+/** The results of the runs so far, so that one agent or one part can be tested again without the others. Rows
+ *  of other package versions are dropped. */
 export interface Results {
+  /** Cells of other parts stay. */
   keep(row: Row): void
   /** In the order of the catalogue. */
   rows(): readonly Row[]
@@ -24,8 +25,12 @@ export function openResults(dir: string): Results {
   return {
     keep({ agent, ...row }) {
       const { name, packages } = agent
-      const others = read().filter(one => one.name !== name || one.way !== row.way)
-      const kept = [...others, { ...row, name, packages: packages.join(' ') }]
+      const all = read()
+      const isSame = (one: Kept) => one.name === name && one.way === row.way
+      const earlier = all.find(one => isSame(one) && one.packages === packages.join(' '))?.cells ?? {}
+      const cells = 'failed' in row.cells || 'failed' in earlier ? row.cells : { ...earlier, ...row.cells }
+      const others = all.filter(one => !isSame(one))
+      const kept = [...others, { ...row, cells, name, packages: packages.join(' ') }]
       writeFileSync(file, JSON.stringify(kept, null, 2))
     },
     rows() {

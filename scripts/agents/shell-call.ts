@@ -9,6 +9,8 @@ interface Schema {
 
 interface OfferedTool {
   readonly name: string
+  /** Codex puts the tools of an MCP server into one. */
+  readonly namespace?: string
   readonly schema: Schema
 }
 
@@ -52,9 +54,11 @@ function defaultOf({ type, enum: choices }: Schema): unknown {
 }
 
 /** The tools of a request, in any provider's protocol. */
-function offeredIn(body: unknown): readonly OfferedTool[] {
+export function offeredIn(body: unknown): readonly OfferedTool[] {
   const { tools = [] } = body as { readonly tools?: readonly Record<string, unknown>[] }
   return tools.flatMap(tool => {
+    if (tool.type === 'namespace')
+      return offeredIn(tool).map(one => ({ ...one, namespace: String(tool.name) }))
     const declared = (tool.functionDeclarations ?? [tool.function ?? tool]) as readonly Record<
       string,
       unknown

@@ -1,12 +1,13 @@
 import type { CutOffCells } from './cut-off.ts'
 import type { HandOverCells } from './hand-over.ts'
 import { type RealAgent, titleOf } from './real-agent.ts'
+import type { RecallCells } from './recall.ts'
 import type { ReopenedCells } from './reopened.ts'
 import type { RestartCells } from './restart.ts'
 import type { Way } from './world.ts'
 
 /** All cells of a row. */
-export type AgentCells = RestartCells & CutOffCells & HandOverCells & ReopenedCells
+export type AgentCells = RestartCells & CutOffCells & HandOverCells & ReopenedCells & RecallCells
 
 /** The results of one agent in one setup. */
 export interface Row {
@@ -14,7 +15,7 @@ export interface Row {
   readonly way: Way
   /** The day of the run. */
   readonly day: string
-  readonly cells: AgentCells | { readonly failed: string }
+  readonly cells: Partial<AgentCells> | { readonly failed: string }
 }
 
 /** docs/acp.md explains the columns before the table. */
@@ -33,6 +34,7 @@ const columns = {
   reload: 'open session loaded again',
   terminal: 'terminal output',
   facts: 'hand-over facts',
+  mcp: 'skein mcp',
 } as const satisfies Record<keyof AgentCells, string>
 
 /** The table of a run, in Markdown. */
@@ -49,7 +51,7 @@ export function tableOf(rows: readonly Row[]): string {
               .slice(1)
               .map(() => ''),
           ]
-        : Object.keys(columns).map(column => cells[column as keyof typeof columns])
+        : Object.keys(columns).map(column => cells[column as keyof typeof columns] ?? '')
     return `| ${[name, way, ...values].join(' | ')} |`
   })
   const notes = [...new Set(rows.map(({ agent }) => agent))].flatMap(({ name, note }) =>
@@ -59,6 +61,7 @@ export function tableOf(rows: readonly Row[]): string {
   return [table, ...(notes.length > 0 ? [notes.join('\n')] : [])].join('\n\n')
 }
 
-function oneLine(text: string): string {
+/** A text for a cell. */
+export function oneLine(text: string): string {
   return text.split('\n')[0]!.replaceAll('|', '\\|').slice(0, 120)
 }

@@ -22,6 +22,8 @@ export interface AgentWorld extends AsyncDisposable {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly command: readonly string[]
+  /** Our own command, as built. */
+  readonly skein: string
   /** Starts an editor with the agent. Remaining processes are killed at the end. */
   start(editor?: Partial<ClientOptions>): Promise<AcpClient>
 }
@@ -35,6 +37,8 @@ export interface WorldOptions {
   readonly skein: string
   /** The file of our store. Default: a new one. */
   readonly store?: string
+  /** The working directory. Default: a new one. */
+  readonly cwd?: string
 }
 
 export async function openWorld({ agent, bin, way, skein, ...options }: WorldOptions): Promise<AgentWorld> {
@@ -43,8 +47,8 @@ export async function openWorld({ agent, bin, way, skein, ...options }: WorldOpt
   const given = strangeEnvironment(place, process.env)
   const home = given.HOME!
   const world = { home, model: model.url }
-  const cwd = join(place, 'work')
-  mkdirSync(cwd)
+  const cwd = options.cwd ?? join(place, 'work')
+  mkdirSync(cwd, { recursive: true })
   writeFileSync(join(cwd, 'readme.txt'), 'A folder to work in.\n')
   for (const [path, text] of Object.entries(agent.files?.(world) ?? {})) {
     mkdirSync(dirname(resolve(home, path)), { recursive: true })
@@ -69,6 +73,7 @@ export async function openWorld({ agent, bin, way, skein, ...options }: WorldOpt
     cwd,
     env,
     command,
+    skein,
     async start(editor = {}) {
       const client = await startClient(command, { cwd, env, patienceMs: 90_000, ...editor })
       clients.push(client)

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../../core/json.ts'
 import type { AgentCommand, ProcessEnd } from '../process/agent-process.ts'
 import { createAgentProcessSlot, exitDetails, type RunningAgent } from '../process/agent-process-slot.ts'
 import type { Seat } from '../seat/seat.ts'
+import { callInPermission } from '../transcript/hear.ts'
 import { isObject } from '../wire/is-object.ts'
 import {
   ConnectionEnded,
@@ -153,7 +154,7 @@ export function createHostAgent(options: HostAgentOptions): HostAgent {
   async function permission(params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const request = parsePermission(params)
     const { seat, emit, granted } = seatOf(request.sessionId) ?? {}
-    seat?.asked()
+    seat?.asked(callInPermission(params))
     emit?.({ type: 'asking', title: request.title, request: null })
     const chosen = await onPermission(request, signal)
     const optionId = signal.aborted ? null : chosen

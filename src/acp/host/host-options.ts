@@ -10,6 +10,7 @@ import type { RecorderSource } from '../../system/source.ts'
 import type { MemoryOutcome, MemoryReport } from '../memory/memory-report.ts'
 import type { AgentCommand } from '../process/agent-process.ts'
 import type { HandOverSummaries } from '../seat/hand-over.ts'
+import type { RecallCommand } from '../seat/recall-server.ts'
 import type { SeatStore } from '../seat/seat-prompt.ts'
 import type { AgentOffer } from './agent-settings.ts'
 import type { AskElicitation } from './elicitation.ts'
@@ -38,7 +39,7 @@ export interface HostOptions {
   readonly summaries?: HandOverSummaries
   /** The command of `skein mcp` on the same store, without a conversation. An agent that has to be told a
    *  conversation gets it as an MCP server that reads this conversation only. Default: none. */
-  readonly recall?: Pick<AgentCommand, 'command' | 'args'>
+  readonly recall?: RecallCommand
   /** Answers the agent's permission requests. Default: `refusePermission`. */
   readonly onPermission?: AskPermission
   /** Settings of the agent in every conversation of this host, by their ids: `{ mode: 'plan', model: 'opus' }`.

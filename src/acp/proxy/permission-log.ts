@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../core/json.ts'
+import { callInPermission } from '../transcript/hear.ts'
 import type { WireLine } from '../wire/wire-line.ts'
 import type { ProxySession } from './proxy-sessions.ts'
 
@@ -14,8 +15,9 @@ export function createPermissionLog(): PermissionLog {
   const open = new Map<string, { readonly session: ProxySession; readonly params: JsonObject }>()
   return {
     asked(line, session) {
-      open.set(JSON.stringify(line.message!.id), { session, params: line.message!.params ?? {} })
-      session.seat.asked()
+      const params = line.message!.params ?? {}
+      open.set(JSON.stringify(line.message!.id), { session, params })
+      session.seat.asked(callInPermission(params))
     },
     answered(line) {
       const key = JSON.stringify(line.message?.id)

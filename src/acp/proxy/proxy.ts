@@ -4,6 +4,7 @@ import { type RecorderSource, systemRecorderSource } from '../../system/source.t
 import { type AgentCommand, cannotStart } from '../process/agent-process.ts'
 import { createAgentProcessSlot, defaultAnswerMs } from '../process/agent-process-slot.ts'
 import type { HandOverSummaries } from '../seat/hand-over.ts'
+import type { RecallCommand } from '../seat/recall-server.ts'
 import { openTranscripts } from '../seat/transcript-file.ts'
 import { LineTooLong } from '../wire/read-lines.ts'
 import { invalidRequest } from '../wire/rpc-error.ts'
@@ -41,7 +42,7 @@ export interface ProxyOptions {
   readonly summaries?: HandOverSummaries
   /** The command of `skein mcp` on the same store, without a conversation. An agent that has to be told a
    *  conversation gets it as an MCP server that reads this conversation only. Default: none. */
-  readonly recall?: Pick<AgentCommand, 'command' | 'args'>
+  readonly recall?: RecallCommand
   /** Identifies the store. If the agent is ours and has the same one, lines are only relayed. */
   readonly storeId?: string
   /** Replaces single limits. */

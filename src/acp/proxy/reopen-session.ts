@@ -1,15 +1,13 @@
 import type { Block } from '../../core/block.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-
 import { isNonEmpty, type NewMessage } from '../../core/message.ts'
-import { itemsOf } from '../../core/pages.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { openReplay, type ReplayWindow } from '../seat/replay-window.ts'
 import { terminalKeyOf } from '../transcript/call-update.ts'
 import { createFold, type FoldEffect } from '../transcript/fold.ts'
 import type { Heard } from '../transcript/heard.ts'
-import { replayUpdates } from '../transcript/replay-updates.ts'
+import { replayPath } from '../transcript/replay-updates.ts'
 import { isObject } from '../wire/is-object.ts'
 import { allowsFallback } from '../wire/rpc-error.ts'
 import type { WireLine } from '../wire/wire-line.ts'
@@ -49,19 +47,13 @@ async function openAgentSession(session: ProxySession): Promise<void> {
   session.shown = shown
 }
 
-/** Messages of a page of the replay. Smaller pages show the first line sooner and need less memory. */
-const replayPage = 50
-
 /** Sends all messages, in order, before the answer. Reads on as the client takes them. */
 async function replay(context: ProxyContext, sessionId: string, ref: BranchRef): Promise<void> {
   const { store, slot, toClient, clientIsReady } = context
   const terminalKey = terminalKeyOf(slot.clientCapabilities)
   const { head } = await store.getBranch(ref)
   if (head === null) return
-  for await (const update of replayUpdates(
-    itemsOf(page => store.listPath(head, { ...page, limit: replayPage })),
-    terminalKey,
-  )) {
+  for await (const update of replayPath(store, head, terminalKey)) {
     toClient(updateLine(sessionId, update))
     await clientIsReady()
   }

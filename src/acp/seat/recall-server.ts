@@ -5,7 +5,10 @@ import type { AgentCommand } from '../process/agent-process.ts'
 import { isObject } from '../wire/is-object.ts'
 
 /** The command of `skein mcp` on the store, without a conversation. */
-export type RecallCommand = Pick<AgentCommand, 'command' | 'args'>
+export interface RecallCommand extends Pick<AgentCommand, 'command' | 'args'> {
+  /** Its variables. All users of a machine can read the arguments of a process, but not its environment. */
+  readonly env?: Readonly<Record<string, string>>
+}
 
 /** The name of the server in the agent's session. */
 export const recallName = 'skein_recall'
@@ -14,12 +17,13 @@ export const recallName = 'skein_recall'
  *  Null if the client gives a server of ours already. */
 export function withRecall(
   params: JsonObject,
-  { command, args }: RecallCommand,
+  { command, args, env = {} }: RecallCommand,
   id: ConversationId,
 ): JsonObject | null {
   const given: readonly Json[] = Array.isArray(params.mcpServers) ? params.mcpServers : []
   if (given.some(isOurServer)) return null
-  const server = { name: recallName, command, args: [...args, '--conversation', id], env: [] }
+  const variables = Object.entries(env).map(([name, value]) => ({ name, value }))
+  const server = { name: recallName, command, args: [...args, '--conversation', id], env: variables }
   return { ...params, mcpServers: [...given, server] }
 }
 

@@ -180,7 +180,11 @@ export interface UpdateRoute {
 export function routeUpdate(state: SeatState, heard: Heard): UpdateRoute {
   // The agent makes titles of injected text.
   if (heard.type === 'title') return { to: 'nowhere', show: state.injectedText === '' ? 'show' : 'hide' }
-  if (heard.type === 'aside') return { to: promptIn(state) ? 'turn' : 'nowhere', show: 'show' }
+  // Between two turns it belongs to the earlier one.
+  if (heard.type === 'aside') {
+    const isBetween = state.phase === 'seated' && state.isPrompted
+    return { to: promptIn(state) ? 'turn' : isBetween ? 'late' : 'nowhere', show: 'show' }
+  }
   if (!isHistoryUpdate(heard)) return { to: 'nowhere', show: 'show' }
   switch (state.phase) {
     case 'vacant':

@@ -9,7 +9,7 @@ import { type RecorderSource, systemRecorderSource } from '../../system/source.t
 import type { MemoryReport } from '../memory/memory-report.ts'
 import { planNothing } from '../memory/plan-memory.ts'
 import type { RunningAgent } from '../process/agent-process-slot.ts'
-import { type Heard, isHistoryUpdate } from '../transcript/heard.ts'
+import { type CallChange, type Heard, isHistoryUpdate } from '../transcript/heard.ts'
 import { recordTurn, type TurnRecorder } from '../transcript/record-turn.ts'
 import { ConnectionEnded, RpcError } from '../wire/rpc-error.ts'
 import { createHandOver, type HandOverOptions } from './hand-over.ts'
@@ -70,8 +70,8 @@ export interface Seat {
   ): Promise<Omit<SeatPromptResult, 'report'>>
   /** Takes an update of the agent. Returns `show` if a client should see it. */
   hear(heard: Heard): 'show' | 'hide'
-  /** The agent asks for a permission: announced calls are stored first. */
-  asked(): void
+  /** The agent asks for a permission, for this call if it is known: announced calls are stored first. */
+  asked(call: CallChange | null): void
   /** Adds to the trace of the current turn. */
   trace(event: NewEvent): void
   /** The agent's process has ended. */
@@ -343,7 +343,7 @@ export function createSeat(options: SeatOptions): Seat {
       } else if (to === 'replay') replayIn(keeper.state)?.hear(heard)
       return show
     },
-    asked: () => turn?.settle(),
+    asked: call => turn?.settle(call),
     trace: event => turn?.trace(event),
     vacate: () => move({ type: 'vacate' }),
     async idle() {

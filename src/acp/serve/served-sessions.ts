@@ -8,7 +8,6 @@ import type {
 } from '@agentclientprotocol/sdk/unstable'
 import { planEntries, planToolName } from '../../agent/coding/plan-tool.ts'
 import type { BranchRef } from '../../core/branch.ts'
-import { itemsOf } from '../../core/pages.ts'
 import type { BranchInConversation } from '../../core/ports.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { deleteSession } from '../sessions/delete-session.ts'
@@ -17,7 +16,7 @@ import { forkBranch } from '../sessions/fork-branch.ts'
 import { findSession } from '../sessions/session-id.ts'
 import { listSessions } from '../sessions/session-list.ts'
 import { type TerminalKey, terminalKeyOf } from '../transcript/call-update.ts'
-import { replayUpdates } from '../transcript/replay-updates.ts'
+import { replayPath } from '../transcript/replay-updates.ts'
 import type { ClientServices } from './editor-workspace.ts'
 import { invalidParamsError, unknownSessionError } from './request-error.ts'
 import type { ServeOptions } from './serve-options.ts'
@@ -175,9 +174,8 @@ export function createServedSessions(
   async function showPast(session: ServedSession, branch: BranchRef | null): Promise<void> {
     const { head } = branch ? await store.getBranch(branch) : { head: null }
     if (head === null) return
-    const messages = itemsOf(page => store.listPath(head, page))
     let plan: PlanEntry[] | null = null
-    for await (const update of replayUpdates(messages, terminalKey)) {
+    for await (const update of replayPath(store, head, terminalKey)) {
       if (update.name === planToolName)
         plan = planEntries(update.rawInput ?? null) as unknown as PlanEntry[] | null
       await session.notify(withToolDetails(update))

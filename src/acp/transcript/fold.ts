@@ -39,6 +39,9 @@ export interface Fold {
   /** No more calls will be announced before one of them runs: a permission was requested, or some time has
    *  passed. */
   settle(): readonly FoldEffect[]
+  /** Details of an announced call, from a permission request. Without effect if the call is not known, or
+   *  written already. */
+  detail(news: CallChange): void
   /** The turn is over: writes everything. Later updates have no effect. */
   end(): readonly FoldEffect[]
 }
@@ -175,6 +178,10 @@ export function createFold(mostText: number = mostTurnText): Fold {
   }
 
   return {
+    detail(news) {
+      const call = known.get(news.callId)
+      if (call && !call.stored) call.news = mergeCall(call.news, news)
+    },
     hear(heard) {
       if (hasEnded) return []
       switch (heard.type) {

@@ -13,6 +13,15 @@ export function hear(update: unknown): Heard {
   return read?.(update) ?? { type: 'other', name }
 }
 
+/** The details of a call in a permission request. Some agents send the command only there. Null if there are
+ *  none. */
+export function callInPermission({ toolCall }: JsonObject): CallChange | null {
+  const heard = isObject(toolCall) ? callOf(toolCall) : null
+  if (heard?.type !== 'call') return null
+  const { status: _, ...call } = heard.call
+  return call
+}
+
 /** Null if the update lacks an essential field. Messages of other sessions, notices, compactions and
  *  subagents are about the agent, and not part of this conversation: they are traced. */
 const readers: Readonly<Record<string, (update: JsonObject) => Heard | null>> = {

@@ -6,7 +6,7 @@ import type { Usage } from '../../core/turn.ts'
 import type { Trouble, TurnRecording, TurnReport } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
 import { createFold, type FoldEffect } from './fold.ts'
-import type { Heard } from './heard.ts'
+import type { CallChange, Heard } from './heard.ts'
 
 /** How long an announced call waits for others of the same message. */
 export const settleMs = 200
@@ -23,8 +23,8 @@ export interface AgentTurnEnd {
 export interface TurnRecorder {
   /** Returns at once and never throws: the wire must not wait for the disk. */
   hear(heard: Heard): void
-  /** A permission is requested: stores the announced calls first. */
-  settle(): void
+  /** A permission is requested: stores the announced calls first, with the details of the request. */
+  settle(call?: CallChange | null): void
   /** Adds to the trace. */
   trace(event: NewEvent): void
   /** Stores the rest and ends the turn. Resolves when everything is stored, or known not to be. */
@@ -166,8 +166,12 @@ export function recordTurn(recording: TurnRecording, options: RecordTurnOptions 
     hear(heard) {
       if (!ended) guarded(() => fold.hear(heard))
     },
-    settle() {
-      if (!ended) guarded(() => fold.settle())
+    settle(call = null) {
+      if (ended) return
+      guarded(() => {
+        if (call) fold.detail(call)
+        return fold.settle()
+      })
     },
     trace(event) {
       if (!ended) addTrace(event)

@@ -1,7 +1,10 @@
 import { isCall, isResult, type PairedCall, pairUp } from '../../context/view/pairs.ts'
 import { type Block, isKnown } from '../../core/block.ts'
+import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Message } from '../../core/message.ts'
+import { itemsOf } from '../../core/pages.ts'
+import type { MessageReader } from '../../core/ports.ts'
 import { callUpdates, loneResultUpdate, type TerminalKey } from './call-update.ts'
 import { contentFromBlock } from './content.ts'
 
@@ -45,6 +48,19 @@ export function createReplay(terminalKey: TerminalKey = null): Replay {
     },
     end,
   }
+}
+
+/** Messages of a page of the replay. Smaller pages show the first line sooner and need less memory. */
+const replayPage = 50
+
+/** Replays the path that ends here. Reads on as the caller takes the updates. */
+export function replayPath(
+  store: Pick<MessageReader, 'listPath'>,
+  head: MessageId,
+  terminalKey: TerminalKey,
+): AsyncGenerator<JsonObject, void> {
+  const messages = itemsOf(page => store.listPath(head, { ...page, limit: replayPage }))
+  return replayUpdates(messages, terminalKey)
 }
 
 /** Replays the messages of a path as they are read. */

@@ -3,6 +3,7 @@ import { fullModelName, knownAliases } from '../../api/full-model-name.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import { isNonEmpty, type NonEmpty } from '../../core/message.ts'
 import { modelName } from '../../core/model-name.ts'
+import { preferSmallHeap } from '../../system/small-heap.ts'
 import { version } from '../../system/version.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
@@ -22,6 +23,8 @@ import { lateStore } from './late-store.ts'
 /** `skein acp`: serves an editor on stdin and stdout, with our own agent or as a proxy that gives another
  *  agent a memory. */
 export const acpCommand: CommandHandler = async (args, context) => {
+  // An editor keeps one of these processes for each agent.
+  preferSmallHeap()
   const command = args.arguments
   if (isNonEmpty(command)) {
     for (const option of ['model', 'system'])

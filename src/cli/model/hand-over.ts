@@ -24,14 +24,17 @@ export async function handOverOptions(
   }
 }
 
-/** The command of `skein mcp` on this store, by the program that runs now. Null for a store that is not a
- *  file: its address may contain a password, which another program must not get. Null in a task of `ask`,
- *  too, because its agent gets no tools of ours. */
+/** The command of `skein mcp` on this store, by the program that runs now. The address of a store that is not
+ *  a file may contain a password: it is a variable. Null in a task of `ask`, because its agent gets no tools of
+ *  ours. */
 function recallCommand({ location, env }: CommandContext): RecallCommand | null {
   const { target, isFile } = location()
   const entry = process.argv[1]
-  if (!isFile || entry === undefined || env[askedVariable]) return null
-  return { command: process.execPath, args: [entry, 'mcp', '--db', target] }
+  if (entry === undefined || env[askedVariable]) return null
+  const command = process.execPath
+  if (isFile) return { command, args: [entry, 'mcp', '--db', target] }
+  // A store in memory belongs to this process.
+  return target === ':memory:' ? null : { command, args: [entry, 'mcp'], env: { SKEIN_DB: target } }
 }
 
 function tellOf(args: Args): number | null {

@@ -7,7 +7,8 @@ export interface CodingTurn {
   readonly name: string
   /** The message of the user. */
   readonly words: string
-  /** A command that the agent runs, with its output. */
+  /** A command that the agent runs, with its output. The quotes in it keep the words of the output out of it:
+   *  agents repeat commands in many places. */
   readonly command?: { readonly line: string; readonly output: string; readonly exitCode: number }
   /** A file that the agent edits. */
   readonly edit?: { readonly path: string; readonly before: string; readonly after: string }
@@ -55,7 +56,7 @@ export const codingTurns: readonly CodingTurn[] = [
       'ANSWER-look: three files.',
     ),
     command: {
-      line: 'echo src/lexer.ts src/ledger.ts RESULT-look',
+      line: 'echo src/lexer.ts src/ledger.ts RESULT-"look"',
       output: 'src/lexer.ts src/ledger.ts RESULT-look\n',
       exitCode: 0,
     },
@@ -63,12 +64,16 @@ export const codingTurns: readonly CodingTurn[] = [
   {
     ...turn('lexer', 'Write the lexer.', 'ANSWER-lexer: it yields tokens.'),
     edit: { path: 'src/lexer.ts', before: 'a\nb\n', after: 'a\nb\nc\nd\ne\n' },
-    command: { line: 'echo compile lexer RESULT-lexer', output: 'compile lexer RESULT-lexer\n', exitCode: 0 },
+    command: {
+      line: 'echo compile lexer RESULT-"lexer"',
+      output: 'compile lexer RESULT-lexer\n',
+      exitCode: 0,
+    },
   },
   {
     ...turn('test', 'Run the tests. DECISION-vitest: tests use vitest.', 'ANSWER-test: one fails.'),
     command: {
-      line: `printf '%s\\n' "${noise(3)}"; echo "AssertionError: expected 3 RESULT-test"; exit 1`,
+      line: `printf '%s\\n' "${noise(3)}"; echo "AssertionError: expected 3 RESULT-""test"; exit 1`,
       output: `${noise(3)}\nAssertionError: expected 3 RESULT-test\n`,
       exitCode: 1,
     },
@@ -77,7 +82,7 @@ export const codingTurns: readonly CodingTurn[] = [
     ...turn('fix', 'Fix it. DECISION-immutable: never mutate tokens.', 'ANSWER-fix: an off-by-one.'),
     edit: { path: 'src/ledger.ts', before: 'x\n', after: 'y\n' },
     command: {
-      line: 'echo patched src/ledger.ts RESULT-fix',
+      line: 'echo patched src/ledger.ts RESULT-"fix"',
       output: 'patched src/ledger.ts RESULT-fix\n',
       exitCode: 0,
     },
@@ -85,7 +90,7 @@ export const codingTurns: readonly CodingTurn[] = [
   {
     ...turn('bench', 'Measure it. DECISION-budget: at most 20 ms for 1 MB.', 'ANSWER-bench: fast enough.'),
     command: {
-      line: `i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo "run $i: 17 ms"; done; echo "median 17 ms RESULT-bench"`,
+      line: `i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo "run $i: 17 ms"; done; echo "median 17 ms RESULT-""bench"`,
       output: `${Array.from({ length: 200 }, (_, i) => `run ${i + 1}: 17 ms`).join('\n')}\nmedian 17 ms RESULT-bench\n`,
       exitCode: 0,
     },
@@ -94,7 +99,7 @@ export const codingTurns: readonly CodingTurn[] = [
     ...turn('docs', 'Document it. DECISION-english: plain English.', 'ANSWER-docs: one page.'),
     edit: { path: 'docs/format.md', before: '', after: '# Format\n' },
     command: {
-      line: 'echo wrote docs/format.md RESULT-docs',
+      line: 'echo wrote docs/format.md RESULT-"docs"',
       output: 'wrote docs/format.md RESULT-docs\n',
       exitCode: 0,
     },
@@ -102,7 +107,7 @@ export const codingTurns: readonly CodingTurn[] = [
   {
     ...turn('lint', 'Lint it.', 'ANSWER-lint: two warnings.'),
     command: {
-      line: 'echo lint: 2 warnings RESULT-lint',
+      line: 'echo lint: 2 warnings RESULT-"lint"',
       output: 'lint: 2 warnings RESULT-lint\n',
       exitCode: 0,
     },

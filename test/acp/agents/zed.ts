@@ -26,7 +26,9 @@ export function asZed(): Pick<ClientOptions, 'capabilities' | 'onRequest'> {
   const terminals = new Map<string, EditorTerminal>()
 
   function run({ command = '', args = [] }: TerminalParams): EditorTerminal {
-    const child = spawn(command, [...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    // By a shell, as Zed does: goose sends a whole line as the command.
+    const line = [command, ...args.map(quoted)].join(' ')
+    const child = spawn('/bin/sh', ['-c', line], { stdio: ['ignore', 'pipe', 'pipe'] })
     const ended = new Promise<{ exitCode: number | null; signal: string | null }>(resolve => {
       child.on('close', (exitCode, signal) => resolve({ exitCode, signal }))
     })
@@ -67,6 +69,10 @@ export function asZed(): Pick<ClientOptions, 'capabilities' | 'onRequest'> {
       }
     },
   }
+}
+
+function quoted(arg: string): string {
+  return `'${arg.replaceAll("'", "'\\''")}'`
 }
 
 interface TerminalUpdate {

@@ -133,6 +133,7 @@ function outputItem(part: Speech['parts'][number], speech: Speech, at: number): 
   const call = {
     call_id: callId('call', speech, at),
     name: part.call.name,
+    ...(part.call.namespace === undefined ? {} : { namespace: part.call.namespace }),
     arguments: JSON.stringify(part.call.input),
   }
   return [{ type: 'function_call', id: `fc_${place}`, ...call, status: 'completed' }]

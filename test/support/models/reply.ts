@@ -8,7 +8,15 @@ export type Part =
   | { readonly thinking: string | readonly string[] }
   /** Reasoning that only the provider can read. Anthropic only. */
   | { readonly redacted: string }
-  | { readonly call: { readonly name: string; readonly input: unknown; readonly id?: string } }
+  | {
+      readonly call: {
+        readonly name: string
+        readonly input: unknown
+        readonly id?: string
+        /** The group of tools that has this one. OpenAI's Responses only. */
+        readonly namespace?: string
+      }
+    }
   /** Waits until the test releases it. */
   | { readonly gate: PromiseLike<unknown> }
   | { readonly delayMs: number }
