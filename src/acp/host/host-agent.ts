@@ -140,7 +140,7 @@ export function createHostAgent(options: HostAgentOptions): HostAgent {
       granted,
       emit(event) {
         // The call is stored before the person is asked.
-        if (event.type === 'asking') seat.asked()
+        if (event.type === 'asking') seat.asked(null)
         hosted.emit?.(event)
       },
       trace: event => seat.trace(event),
@@ -180,7 +180,7 @@ export function createHostAgent(options: HostAgentOptions): HostAgent {
     if (!request)
       throw new RpcError({ code: invalidParams, message: 'this form of elicitation is not known here' })
     const { seat, emit } = seatOf(request.sessionId ?? '') ?? {}
-    seat?.asked()
+    seat?.asked(null)
     emit?.({ type: 'asking', title: request.message, request: null })
     const { action, ...rest } = await ask(request, signal)
     const answer: JsonObject = signal.aborted ? { action: 'cancel' } : { action, ...(rest as JsonObject) }
