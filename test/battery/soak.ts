@@ -22,8 +22,7 @@ export interface MemoryReport {
   readonly memory: number
   /** What JavaScript holds, in bytes: the heap, and buffers outside of it. */
   readonly heap: number
-  /** The resident memory without the pages that V8 has reserved for its heap. Their number changes by several
-   *  megabytes from minute to minute while the heap in them stays the same. */
+  /** The resident memory without the pages that V8 has reserved for its heap. */
   readonly outside: number
 }
 
