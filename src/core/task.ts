@@ -206,7 +206,8 @@ export interface TaskKeeper {
   /** Ends the claim of a dead worker, if it was not renewed since `seen` was read. The dispatch is queued
    *  again; after three deaths in a row it has failed. Null if the claim has changed since. */
   reclaimDispatch(seen: Dispatch): Promise<Dispatch | null>
-  /** Cancels the queued and waiting dispatches of a task, and asks a running one to stop. */
+  /** Cancels the queued and waiting dispatches of a task, and asks a running one to stop. A repeated call
+   *  changes nothing. Throws InvalidError if the task is done or has failed. */
   cancelTask(id: string): Promise<Task>
   /** Queues the last dispatch again, if it failed or was cancelled. It continues its turn. Throws
    *  InvalidError in any other state. */

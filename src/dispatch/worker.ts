@@ -77,7 +77,12 @@ export function createWorker(
     ended,
     async stop({ finishWithinMs = 0 } = {}) {
       claiming.abort()
-      if (finishWithinMs > 0) await Promise.race([ended, wait(finishWithinMs, source)])
+      if (finishWithinMs > 0) {
+        // A timer that is left would keep the process alive.
+        const isOver = new AbortController()
+        await Promise.race([ended, wait(finishWithinMs, source, isOver.signal)])
+        isOver.abort()
+      }
       running.abort()
       await ended
     },

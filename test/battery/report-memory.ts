@@ -15,11 +15,12 @@ if (gc === undefined || path === undefined)
 
 setInterval(() => {
   gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
-  const { rss, heapUsed, external } = process.memoryUsage()
+  const { rss, heapTotal, heapUsed, external } = process.memoryUsage()
   const report: MemoryReport = {
     at: Number(process.hrtime.bigint()) / 1e6,
     memory: rss,
     heap: heapUsed + external,
+    outside: rss - heapTotal,
   }
   appendFileSync(path, `${JSON.stringify(report)}\n`)
 }, Number(everyMs)).unref()

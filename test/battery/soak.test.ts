@@ -78,11 +78,15 @@ function freshFolder(): string {
 
 const freshFile = () => join(freshFolder(), 'soak.db')
 
-function noteResult(name: string, { operations, memory, heap, descriptors, ...result }: SoakResult): void {
+function noteResult(
+  name: string,
+  { operations, memory, heap, outside, descriptors, ...result }: SoakResult,
+): void {
   note(`${name}: operations`, operations)
   note(`${name}: memory (MB)`, memory.last / 1e6)
   note(`${name}: slope (MB/h)`, memory.slope / 1e6)
   note(`${name}: growth (MB)`, memory.growth / 1e6)
+  note(`${name}: slope outside the pages of V8 (MB/h)`, outside.slope / 1e6)
   note(`${name}: heap (MB)`, heap.last / 1e6)
   note(`${name}: heap slope (MB/h)`, heap.slope / 1e6)
   note(`${name}: descriptors`, descriptors.join(' → '))

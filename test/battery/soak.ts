@@ -22,6 +22,8 @@ export interface MemoryReport {
   readonly memory: number
   /** What JavaScript holds, in bytes: the heap, and buffers outside of it. */
   readonly heap: number
+  /** The resident memory without the pages that V8 has reserved for its heap. */
+  readonly outside: number
 }
 
 /** How a quantity changed after the warm-up, in bytes. */
@@ -39,6 +41,7 @@ export interface SoakResult {
   readonly operations: number
   readonly memory: Trend
   readonly heap: Trend
+  readonly outside: Trend
   /** The most open files and sockets in the first quarter and in the last. */
   readonly descriptors: readonly [number, number]
   readonly mostLogBytes: number
@@ -97,6 +100,7 @@ export async function soak(subject: SoakSubject, plan: SoakPlan): Promise<SoakRe
     operations: n,
     memory: trendOf(reports.map(({ at, memory }) => [at, memory])),
     heap: trendOf(reports.map(({ at, heap }) => [at, heap])),
+    outside: trendOf(reports.map(({ at, outside }) => [at, outside])),
     descriptors: [Math.max(0, ...firstOf(descriptors)), Math.max(0, ...lastOf(descriptors))],
     mostLogBytes,
   }

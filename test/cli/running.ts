@@ -21,6 +21,8 @@ export interface Running {
   complains(text: string): Promise<void>
   /** What stdout contains so far. */
   printed(): string
+  /** What stderr contains so far. */
+  complaints(): string
   kill(signal: NodeJS.Signals): void
   /** Closes the reading end of stdout: the pipe is broken. */
   closeOutput(): void
@@ -57,6 +59,7 @@ export function start(here: Home, args: readonly string[], env: NodeJS.ProcessEn
   return {
     ended,
     printed: () => stdout,
+    complaints: () => stderr,
     kill: signal => void child.kill(signal),
     closeOutput: () => void child.stdout.destroy(),
     says: text => until(() => stdout, text),

@@ -81,13 +81,23 @@ function change(
   return (args, context) =>
     withStore(context, async store => {
       const changed: Task[] = []
-      for (const word of args.arguments) changed.push(await one(store, taskName(word)))
+      const failures: unknown[] = []
+      for (const word of args.arguments) {
+        try {
+          changed.push(await one(store, taskName(word)))
+        } catch (error) {
+          failures.push(error)
+        }
+      }
+      if (changed.length === 0 && failures.length > 0) throw failures[0]
       if (context.json) printJson(context, changed.map(taskJson))
       else
         for (const { id, status } of changed) {
           const state = status === 'running' ? 'asked to stop' : status
           context.out.line(`${context.out.style.safe(id)}\t${state}`)
         }
+      // The others are changed nevertheless.
+      if (failures.length > 0) throw failures[0]
       return exitCode.ok
     })
 }

@@ -72,6 +72,16 @@ export const taskClaimCases: readonly ContractCase[] = [
     assert.equal((await store.cancelTask('t')).status, 'cancelled')
     assert.equal((await store.dispatchTask('t')).n, 3)
   }),
+  it('refuses to cancel a task that is done or has failed', async ({ store }) => {
+    for (const status of ['done', 'failed'] as const) {
+      await store.submitTask({ id: status, description: 'd' })
+      const { claim } = (await store.claimDispatch(worker))!
+      await store.finishDispatch(claim, { status })
+      const error = await rejects(store.cancelTask(status), 'invalid')
+      assert.match(error.message, new RegExp(`is ${status}: only a queued or running task is cancelled`))
+      assert.equal((await store.getTask(status)).status, status)
+    }
+  }),
   it('asks a running dispatch to stop', async ({ store }) => {
     const { claim } = await submitAndClaim(store)
     await store.dispatchTask('t')

@@ -82,6 +82,16 @@ test('cancels, retries and deletes tasks; their conversations go to the trash (S
   expect(await json(here, 'rm', '--project', 'web', '--yes')).toMatchObject({ tasks: 1 })
 })
 
+test('says that a task is done instead of cancelling it, and cancels the others', async () => {
+  using here = home()
+  for (const id of ['done', 'queued']) await here.skein(['dispatch', 'submit', '--id', id, 'Hello'])
+  await here.skein(['dispatch', 'run', 'done'])
+  const cancelled = await here.skein(['dispatch', 'cancel', 'done', 'queued'])
+  expect(cancelled).toMatchObject({ code: 2, stdout: 'queued\tcancelled\n' })
+  expect(cancelled.stderr).toContain('"done" is done: only a queued or running task is cancelled')
+  expect(await json(here, 'show', 'done')).toMatchObject({ status: 'done' })
+})
+
 test('reports a failed task with its reason and exit code 1', async () => {
   using here = home()
   await here.skein(['dispatch', 'submit', '/fail hard'])

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { connectHttp, generations } from '../../mcp/clients.ts'
 import { type Running, start, storeOf } from '../running.ts'
 import { type Home, home } from '../skein.ts'
 
@@ -68,6 +69,57 @@ describe('skein serve', () => {
     const { items } = await store.listTurns(id)
     expect(items.map(({ status }) => status)).toEqual(['complete'])
     expect((await store.getConversation(id)).messages).toBe(2)
+  })
+  it('runs queued tasks with --workers, counts them, and finishes the one that runs on SIGTERM', {
+    timeout: 120_000,
+  }, async () => {
+    using here = home()
+    const { running, get } = await serve(here, '--workers', '2', '--log-level', 'info')
+    const submit = async (id: string, description: string) => {
+      const body = JSON.stringify({ id, description })
+      const headers = { 'content-type': 'application/json' }
+      expect((await get('/api/v1/tasks', { method: 'POST', headers, body })).status).toBe(201)
+    }
+    const status = async (id: string) =>
+      ((await (await get(`/api/v1/tasks/${id}`)).json()) as { status: string }).status
+    await submit('quick', 'My name is Ada.')
+    await expect.poll(() => status('quick'), { timeout: 30_000 }).toBe('done')
+    const metrics = (await (await get('/metrics')).text()).split('\n')
+    for (const line of [
+      'skein_dispatches_total{status="done"} 1',
+      'skein_dispatches_running 0',
+      'skein_dispatch_queue_seconds_count 1',
+      'skein_tasks{status="done"} 1',
+    ])
+      expect(metrics).toContain(line)
+    await submit('slow', `/slow 50 ${'word '.repeat(30)}`)
+    await expect.poll(() => status('slow'), { timeout: 30_000 }).toBe('running')
+    running.kill('SIGTERM')
+    const { code, stderr } = await running.ended
+    expect(code).toBe(0)
+    expect(stderr).toContain('"task":"slow","n":1,"status":"done"')
+    expect(stderr).not.toMatch(/Ada|word word/)
+    await using store = await storeOf(here)
+    expect(await store.getTask('slow')).toMatchObject({ status: 'done' })
+  })
+  it('answers MCP clients at /mcp, with a token only', async () => {
+    using here = home()
+    {
+      await using store = await storeOf(here)
+      const { branch } = await store.create({ title: 'Harbour' })
+      await store.append(branch, null, [{ role: 'user', content: 'The tide turns at noon.' }])
+    }
+    const { running, url, token } = await serve(here)
+    for (const generation of generations) {
+      await using mcp = await connectHttp(url, token, generation)
+      const { tools } = await mcp.client.listTools()
+      expect(tools.map(({ name }) => name)).toContain('search_conversations')
+      const found = await mcp.call('search_conversations', { query: 'tide' })
+      expect([found.isError, found.text]).toEqual([false, expect.stringContaining('tide turns')])
+    }
+    expect((await fetch(`${url}/mcp`, { method: 'POST', body: '{}' })).status).toBe(401)
+    running.kill('SIGTERM')
+    expect((await running.ended).code).toBe(0)
   })
   it('ends at once with a second signal', async () => {
     using here = home()

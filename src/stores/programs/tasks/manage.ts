@@ -20,6 +20,11 @@ import { busyDispatch, busyTask, needTask } from './submit.ts'
 
 export function* cancelTask(id: string, now: number): Program<Task> {
   const task = yield* lockTask(id)
+  if (task.status === 'done' || task.status === 'failed')
+    throw new InvalidError(
+      'task',
+      `${JSON.stringify(id)} is ${task.status}: only a queued or running task is cancelled`,
+    )
   if (task.dispatches > task.current) yield* run('cancelWaiting', { id, now })
   if (task.status === 'running') yield* run('requestCancel', { id, now })
   else if (task.status === 'queued') {
