@@ -54,6 +54,29 @@ describe('a borrowed handle', () => {
     expect(await (await sqliteStore(db)).getConversation(conversation.id)).toMatchObject({ messages: 3 })
   })
 
+  it('says that an append inside a transaction of the application is not committed', async () => {
+    const store = await sqliteStore(db)
+    const { branch, ids } = await startConversation(store)
+    const outside = await store.append(branch, ids[2], [say('a')])
+    expect(outside).toMatchObject({ outcome: 'appended', committed: true })
+    db.exec('BEGIN')
+    db.exec(`INSERT INTO notes (text) VALUES ('order')`)
+    const inside = store.append(branch, outside.head, [say('b')], { turn: { key: 't', step: 0 } })
+    // Even if the application ends its transaction before it looks at the result.
+    db.exec('ROLLBACK')
+    expect(await inside).toMatchObject({ outcome: 'appended', committed: false })
+    expect(notes()).toEqual(['mine'])
+    expect((await store.getBranch(branch)).head).toBe(outside.head)
+    db.exec('BEGIN')
+    db.exec(`INSERT INTO notes (text) VALUES ('order')`)
+    const kept = await store.append(branch, outside.head, [say('b')], { turn: { key: 't', step: 0 } })
+    await expect(store.append(branch, noMessage, [say('late')])).rejects.toMatchObject({ code: 'conflict' })
+    db.exec('COMMIT')
+    expect(kept.committed).toBe(false)
+    expect(notes()).toEqual(['mine', 'order'])
+    expect((await store.getBranch(branch)).head).toBe(kept.head)
+  })
+
   it('is unavailable after its owner has closed it', async () => {
     const store = await sqliteStore(db)
     db.close()
