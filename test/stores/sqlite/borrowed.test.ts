@@ -77,6 +77,19 @@ describe('a borrowed handle', () => {
     expect((await store.getBranch(branch)).head).toBe(kept.head)
   })
 
+  it.each(['skein_messages (id INTEGER)', 'skein_state (x)', 'skein_state (name, value)'])(
+    'refuses a table of the application with a name of ours, and touches nothing: %s',
+    async table => {
+      db.exec(`CREATE TABLE ${table}; INSERT INTO ${table.split(' ')[0]} DEFAULT VALUES`)
+      const schema = () => db.prepare('SELECT name, sql FROM sqlite_master ORDER BY name').all()
+      const before = schema()
+      await expect(sqliteStore(db)).rejects.toMatchObject({ code: 'misconfigured', part: 'tables' })
+      expect(schema()).toEqual(before)
+      expect(db.inTransaction).toBe(false)
+      expect(notes()).toEqual(['mine'])
+    },
+  )
+
   it('is unavailable after its owner has closed it', async () => {
     const store = await sqliteStore(db)
     db.close()
