@@ -172,7 +172,9 @@ describe.each(engines)('a wrong clock on %s', engine => {
     })
     await withClockOff(ms, async () => {
       expect(await takeOver(store, conversation.id)).toEqual([])
-      await expect(beginTurn(store, branch, { words: [say('Mine.')] })).rejects.toMatchObject({ code: 'busy' })
+      await expect(beginTurn(store, branch, { words: [say('Mine.')] })).rejects.toMatchObject({
+        code: 'busy',
+      })
     })
     const { leaseUntil } = await store.renewTurn(conversation.id, 'long', living)
     expect(Math.abs(leaseUntil!.getTime() - Date.now() - 30_000)).toBeLessThan(10_000)

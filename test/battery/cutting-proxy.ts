@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net'
-import { dialPostgres, throughPort } from '../support/dial-postgres.ts'
 import { onTestFinished } from 'vitest'
+import { dialPostgres, throughPort } from '../support/dial-postgres.ts'
 
 /** Where a connection breaks, counted in messages of PostgreSQL's protocol since the first message of the
  *  first connection. */

@@ -118,7 +118,9 @@ export class Batch {
   #noteMisplaced(error: Error & { readonly code?: unknown }): void {
     if (this.#connection === null || (error.code !== '26000' && error.code !== '42P05')) return
     const { parsedStatements } = this.#connection
-    const found = this.#statements.find(({ statement: { name } }) => name !== '' && error.message.includes(name))
+    const found = this.#statements.find(
+      ({ statement: { name } }) => name !== '' && error.message.includes(name),
+    )
     if (!found) return
     if (error.code === '26000') delete parsedStatements[found.statement.name]
     else parsedStatements[found.statement.name] = found.statement.sql

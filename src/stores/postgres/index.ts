@@ -113,7 +113,10 @@ export interface BorrowPostgresOptions extends PostgresOptions {
  * console.log(await store.countConversations()) // 1
  * ```
  */
-export async function openPostgresStore(url: string, options: OpenPostgresOptions = {}): Promise<PostgresStore> {
+export async function openPostgresStore(
+  url: string,
+  options: OpenPostgresOptions = {},
+): Promise<PostgresStore> {
   requireNode()
   const tenant = tenantOf(options)
   const { connectionString, prepared } = readUrl(url, options.prepared)

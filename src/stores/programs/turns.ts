@@ -160,7 +160,11 @@ export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: num
 const untitled = { tokens_used: 0, cost: 0, title: null, title_folded: null }
 
 /** Reopens a turn that was interrupted or failed, if the branch has not continued since. */
-export function* reopenTurn(ref: BranchRef, holder: Holder, { now, leaseMs }: LeaseTime): Program<Turn | null> {
+export function* reopenTurn(
+  ref: BranchRef,
+  holder: Holder,
+  { now, leaseMs }: LeaseTime,
+): Program<Turn | null> {
   const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
   const open = yield* first('openTurnOn', { conv, name: branch.name })

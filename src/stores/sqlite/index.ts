@@ -73,7 +73,8 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
   } catch (error) {
     const db = await readIntoMemory(target.path, error)
     if (!db) throw error instanceof ReadOnlyError ? unreadable(target.path, error) : error
-    const engineOf = (handle: Database) => sqliteEngine(handle, { source, leaseMs, owned: true, file: target.path })
+    const engineOf = (handle: Database) =>
+      sqliteEngine(handle, { source, leaseMs, owned: true, file: target.path })
     try {
       // Throws if there is something to migrate.
       await migrateFile(db)

@@ -132,7 +132,10 @@ async function told(kind: 'quick' | 'whole', sequence: readonly Step[]): Promise
   const source: Source = { now: () => now, uuid }
   const tenant = `${kind} ${++worlds}`
   const quick = await postgresStore(pool, { tenant, source, indexing: 'manual' })
-  const whole = storeOver(postgresEngine(pool, { tenant, naming: 'named', source, close: async () => {} }), async () => 0)
+  const whole = storeOver(
+    postgresEngine(pool, { tenant, naming: 'named', source, close: async () => {} }),
+    async () => 0,
+  )
   const store = kind === 'quick' ? quick : whole
   const { conversation } = await store.create({ ttlMs: 50_000 })
   const { id } = conversation

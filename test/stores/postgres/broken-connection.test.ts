@@ -18,7 +18,8 @@ it('survives a connection that breaks in the moment in which the pool hands it o
   // The pool hands the connection out in the next tick, and its socket reports the error right after that,
   // before the store can listen to it.
   const read = store.getConversation(conversation.id)
-  const { stream } = (clients[0] as unknown as { connection: { stream: { destroy(error: Error): void } } }).connection
+  const { stream } = (clients[0] as unknown as { connection: { stream: { destroy(error: Error): void } } })
+    .connection
   stream.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
   await expect(read).rejects.toMatchObject({ code: 'unavailable' })
   expect((await store.getConversation(conversation.id)).id).toBe(conversation.id)

@@ -94,6 +94,9 @@ describe('the setting prepared', () => {
       await store.close()
     }
     const misspelt = openPostgresStore(`${url}${separator}prepared=no`)
-    await expect(misspelt).rejects.toMatchObject({ code: 'invalid', message: /prepared.*neither auto nor off/ })
+    await expect(misspelt).rejects.toMatchObject({
+      code: 'invalid',
+      message: /prepared.*neither auto nor off/,
+    })
   })
 })

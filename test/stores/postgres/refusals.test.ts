@@ -161,8 +161,12 @@ it.each(['messages (id int)', 'schema_version (x int)'])(
     const target = await freshDatabase()
     const pool = openPool(target)
     await pool.query(`CREATE SCHEMA skein; CREATE TABLE skein.${table}`)
-    expect(await refusal(target)).toMatchObject(misconfigured('tables', /are not Skein's/, /another database/))
-    const { rows } = await pool.query(`SELECT relname FROM pg_class WHERE relnamespace = 'skein'::regnamespace`)
+    expect(await refusal(target)).toMatchObject(
+      misconfigured('tables', /are not Skein's/, /another database/),
+    )
+    const { rows } = await pool.query(
+      `SELECT relname FROM pg_class WHERE relnamespace = 'skein'::regnamespace`,
+    )
     expect(rows).toEqual([{ relname: table.split(' ')[0] }])
   },
 )

@@ -15,7 +15,8 @@ beforeAll(async () => {
 })
 beforeEach(() => pool.query('DELETE FROM orders'))
 
-const orders = async () => (await pool.query('SELECT name FROM orders ORDER BY name')).rows.map(row => row.name)
+const orders = async () =>
+  (await pool.query('SELECT name FROM orders ORDER BY name')).rows.map(row => row.name)
 
 /** A client in a transaction of the application that has ordered something, and the store inside it. */
 async function begun(): Promise<{ readonly client: PoolClient; readonly inside: Store }> {
@@ -94,7 +95,9 @@ describe('a store within a transaction of the application', () => {
     onTestFinished(() => blocker.release())
     await blocker.query('BEGIN')
     await blocker.query('SELECT FROM skein.conversations WHERE id = $1 FOR UPDATE', [conversation.id])
-    await expect(inside.append(branch, ids[2], [say('blocked')])).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(inside.append(branch, ids[2], [say('blocked')])).rejects.toMatchObject({
+      code: 'unavailable',
+    })
     const title = inside.updateConversation(conversation.id, { title: 'blocked' })
     await expect(title).rejects.toMatchObject({ code: 'unavailable' })
     await blocker.query('ROLLBACK')

@@ -238,7 +238,9 @@ describe('a closed store of SQLite', () => {
   const claim = { task: 't', n: 1, attempt: 1 }
   const seen = { task: 't', n: 1, attempts: 1 }
   const listed = { id, branch: { head: null } } as ListedConversation
-  const calls: { [M in Exclude<keyof Store, 'close' | 'leaseMs' | symbol>]: (store: Store) => Promise<unknown> } = {
+  const calls: {
+    [M in Exclude<keyof Store, 'close' | 'leaseMs' | symbol>]: (store: Store) => Promise<unknown>
+  } = {
     getConversation: store => store.getConversation(id),
     versionOf: store => store.versionOf(id),
     getBranch: store => store.getBranch(ref),
