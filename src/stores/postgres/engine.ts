@@ -10,7 +10,7 @@ import { compactTables, remnantsOfDeletion } from './compact.ts'
 import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
 import { type BoundStatement, bind, prepare } from './prepared.ts'
-import { complete, type Deferred, type LeaseClock, programRunner, resultOf } from './run-program.ts'
+import { complete, type Deferred, type LeaseClock, programRunner, callResult } from './run-program.ts'
 
 /** How often a transaction is run before a lost race is reported to the caller. */
 const mostTries = 10
@@ -196,7 +196,7 @@ export function postgresEngine(
     try {
       const results = await link.run(statements)
       complete(deferred, results)
-      step = program.next(resultOf(call, results.at(isOne ? -1 : -2)!))
+      step = program.next(callResult(call, results.at(isOne ? -1 : -2)!))
     } catch (error) {
       // The server skips what follows an error, also the end of the transaction.
       if (!isOne && !isBroken(error)) await link.run([rollback]).catch(link.spoil)

@@ -101,8 +101,8 @@ export interface BorrowPostgresOptions extends PostgresOptions {
   readonly schema?: 'migrate' | 'check'
 }
 
-/** Opens a connection pool and owns it: closing the store closes the pool. The URL may contain `prepared`, as in
- *  `postgres://host/database?prepared=off`; see `PostgresOptions`.
+/** Opens a connection pool and owns it: closing the store closes the pool. The URL may contain `prepared`,
+ *  as in `postgres://host/database?prepared=off`; see `PostgresOptions`.
  *
  * @example
  * ```ts
@@ -136,7 +136,7 @@ export async function openPostgresStore(
   })
   // A broken idle connection is replaced when the next one is needed.
   pool.on('error', () => {})
-  // A connection may break in the moment in which the pool hands it out, when nobody listens to it.
+  // A connection may break in the moment in which the pool hands it out, before the store listens to it.
   pool.on('connect', client => client.on('error', () => {}))
   try {
     await migrateDatabase(pool)

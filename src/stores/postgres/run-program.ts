@@ -59,7 +59,7 @@ export function programRunner(tenant: string, leaseClock: () => LeaseClock): Pro
     while (!step.done) {
       const results = await link.run([...waiting.splice(0), ...statementsOf(step.value)])
       complete(deferred.splice(0), results)
-      const next = program.next(resultOf(step.value, results.at(-1)!))
+      const next = program.next(callResult(step.value, results.at(-1)!))
       step = defer(program, next, { waiting, deferred, mayWait })
     }
     return step.value
@@ -126,10 +126,10 @@ export interface Deferred {
 }
 
 export function complete(deferred: readonly Deferred[], results: readonly BatchResult[]): void {
-  for (const { call, result, at } of deferred) Object.assign(result, resultOf(call, results[at]!))
+  for (const { call, result, at } of deferred) Object.assign(result, callResult(call, results[at]!))
 }
 
-export function resultOf({ name }: StatementCall, { rows, changes }: BatchResult): StatementResult {
+export function callResult({ name }: StatementCall, { rows, changes }: BatchResult): StatementResult {
   if (name === 'blobs') return { rows: joinPieces(rows), changes }
   return { rows: name === 'tail' ? completeTail(rows) : rows, changes }
 }
