@@ -10,7 +10,7 @@ import { compactTables, remnantsOfDeletion } from './compact.ts'
 import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
 import { type BoundStatement, bind, prepare } from './prepared.ts'
-import { complete, type Deferred, type LeaseClock, programRunner, callResult } from './run-program.ts'
+import { callResult, complete, type Deferred, type LeaseClock, programRunner } from './run-program.ts'
 
 /** How often a transaction is run before a lost race is reported to the caller. */
 const mostTries = 10
