@@ -1,8 +1,9 @@
-import { createServer, connect as dial, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { Pool } from 'pg'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openPostgresStore } from '../../src/stores/postgres/index.ts'
+import { dialPostgres, throughPort } from '../../test/support/dial-postgres.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { makeFloorTables, openPostgresFloor, type PostgresContender } from '../floor-postgres.ts'
 import { pairedRatio, type Series } from '../measure.ts'
@@ -169,12 +170,9 @@ interface SlowProxy extends AsyncDisposable {
 
 /** A proxy on the loopback that adds a delay to each answer. */
 async function startSlowProxy(url: string): Promise<SlowProxy> {
-  const target = new URL(url)
   const sockets = new Set<Socket>()
   const server = createServer(client => {
-    const upstream = target.searchParams.has('host')
-      ? dial(`${target.searchParams.get('host')}/.s.PGSQL.5432`)
-      : dial(Number(target.port), target.hostname)
+    const upstream = dialPostgres(url)
     for (const socket of [client, upstream]) {
       socket.setNoDelay(true)
       socket.on('error', () => {})
@@ -187,9 +185,8 @@ async function startSlowProxy(url: string): Promise<SlowProxy> {
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
-  const login = target.password ? `${target.username}:${target.password}` : target.username
   return {
-    url: `postgresql://${login}@127.0.0.1:${port}${target.pathname}`,
+    url: throughPort(url, port),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
       await new Promise(resolve => server.close(resolve))

@@ -167,6 +167,9 @@ export interface Appended {
   readonly ids: readonly [MessageId, ...MessageId[]]
   /** `replayed`: the same turn key and step had stored the same messages before, so nothing was written. */
   readonly outcome: 'appended' | 'forked' | 'replayed'
+  /** False inside a transaction of the caller (`sqliteStore` on a handle in a transaction, `within` on
+   *  PostgreSQL): nothing is stored until the caller commits, and a rollback removes it. */
+  readonly committed: boolean
 }
 
 /** A message to store under any parent: an id, an earlier item of the same call, or null for a root. */

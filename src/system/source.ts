@@ -18,7 +18,7 @@ export interface RecorderSource extends Source {
   isDead(holder: Holder): boolean
   /** Whether a holder would be seen here if it lived, so that `isDead` tells both. */
   isVisible(holder: Holder): boolean
-  /** Milliseconds of a clock that nobody can set. */
+  /** Milliseconds of the monotonic clock, which cannot be set. */
   elapsed(): number
   /** Calls `run` once, after `ms`. Returns a function that cancels it. An `idle` timer does not keep the
    *  process alive. */

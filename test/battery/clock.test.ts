@@ -197,7 +197,8 @@ describe.each(engines)('a wrong clock on %s', engine => {
     await open('dead', dead)
     expect(await takeOver(store, conversation.id)).toHaveLength(1)
     if (engine !== 'postgres') return
-    // A holder elsewhere, whose death nobody sees: by the clock of the server, its lease lasts five seconds.
+    // The death of a holder elsewhere cannot be seen. By the clock of the server, its lease lasts five
+    // seconds.
     await open('elsewhere', holder(7))
     const [turn] = (await store.listTurns(conversation.id, { status: 'open' })).items
     const left = turn!.leaseUntil!.getTime() - Date.now()
@@ -205,7 +206,7 @@ describe.each(engines)('a wrong clock on %s', engine => {
     expect(left).toBeLessThanOrEqual(5_000)
   })
 
-  it('ends a turn that nobody has renewed for the longest lease, whatever the clocks say (R9)', async () => {
+  it('ends a turn without a renewal for the longest lease, whatever the clocks say (R9)', async () => {
     const { store, clock } = await openWithClock(engine)
     const { branch, conversation } = await store.create()
     const source = { ...systemRecorderSource, now: () => clock.now, elapsed: () => elapsed }

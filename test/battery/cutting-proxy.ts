@@ -1,5 +1,6 @@
-import { createServer, connect as dial, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { dialPostgres, throughPort } from '../support/dial-postgres.ts'
 
 /** Where a connection breaks, counted in messages of PostgreSQL's protocol since the first message of the
  *  first connection. */
@@ -28,12 +29,11 @@ export interface CuttingProxy {
 
 /** Runs between a client and the server at `url`. Without a cut it only counts. */
 export async function startCuttingProxy(url: string, cut: Cut | null): Promise<CuttingProxy> {
-  const target = new URL(url)
   const passed: Passed[] = []
   const sockets = new Set<Socket>()
   let isCut = false
   const server = createServer({ noDelay: true }, client => {
-    const upstream = dial(`${target.searchParams.get('host')}/.s.PGSQL.5432`)
+    const upstream = dialPostgres(url)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => {}) // a cut is expected
@@ -72,7 +72,7 @@ export async function startCuttingProxy(url: string, cut: Cut | null): Promise<C
   })
   const { port } = server.address() as { port: number }
   return {
-    url: `postgresql://${target.username}@127.0.0.1:${port}${target.pathname}`,
+    url: throughPort(url, port),
     passed,
     get isCut() {
       return isCut

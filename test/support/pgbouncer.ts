@@ -6,6 +6,9 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { makePlace } from './postgres.ts'
 
+/** It refuses to run as root. */
+const unprivileged = 'nobody'
+
 /** The program, or undefined if the machine has none. */
 export const pgbouncer: string | undefined = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find(existsSync)
 
@@ -21,7 +24,7 @@ export async function startPgbouncer(url: string, connections = 3): Promise<Pool
   chmodSync(place, 0o777)
   const file = join(place, 'pgbouncer.ini')
   writeFileSync(file, settings(new URL(url), place, connections))
-  const asRoot = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
+  const asRoot = process.getuid?.() === 0 ? ['-u', unprivileged] : []
   const child = spawn(pgbouncer!, [...asRoot, file], { stdio: ['ignore', 'ignore', 'pipe'] })
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

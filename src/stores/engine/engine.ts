@@ -85,6 +85,8 @@ export interface Engine {
   /** The problems that the engine finds in its own files, or none if it cannot check them. Throws the reason
    *  of the signal when it is aborted. */
   inspect(signal?: AbortSignal): Promise<readonly EngineFault[]>
+  /** Whether a write that begins now is part of a transaction of the caller, who commits it. */
+  isJoined(): boolean
   /** Whether a background task may write now. False inside a transaction of a handle's owner. */
   isFree(): boolean
   /** Does work on the search index in another process, if it would block this one for long. Returns whether

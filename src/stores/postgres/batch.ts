@@ -112,8 +112,8 @@ export class Batch {
     connection.execute({ portal: '', rows: 0 })
   }
 
-  /** Notes what an error says about a statement: behind a pooler, a transaction may run on a connection of the
-   *  server that has not parsed it, or on one that has. The text of the error is translated, the name is
+  /** Notes what an error says about a statement: behind a pooler, a transaction may run on a connection of
+   *  the server that has not parsed it, or on one that has. The text of the error is translated, the name is
    *  not. */
   #noteMisplaced(error: Error & { readonly code?: unknown }): void {
     if (this.#connection === null || (error.code !== '26000' && error.code !== '42P05')) return

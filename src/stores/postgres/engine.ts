@@ -4,24 +4,13 @@ import type { Source } from '../../core/source.ts'
 import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { retryChannel } from '../../system/debug.ts'
 import { systemSource } from '../../system/source.ts'
-import type {
-  Engine,
-  Program,
-  StatementCall,
-  StatementResult,
-  TokenMatch,
-  WriteMode,
-} from '../engine/engine.ts'
-import type { ListParams } from '../engine/list-params.ts'
-import type { StatementName } from '../engine/statements.ts'
+import type { Engine, Program, TokenMatch, WriteMode } from '../engine/engine.ts'
 import type { BatchResult, Naming } from './batch.ts'
-import { completeTail, pathRow, tailRow } from './chain-rows.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
 import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
-import { type BoundStatement, bind, type PreparedStatement, prepare, type RowReader } from './prepared.ts'
-import { bulkQueries } from './queries/bulk.ts'
-import { queries } from './queries/index.ts'
+import { type BoundStatement, bind, prepare } from './prepared.ts'
+import { callResult, complete, type Deferred, type LeaseClock, programRunner } from './run-program.ts'
 
 /** How often a transaction is run before a lost race is reported to the caller. */
 const mostTries = 10
@@ -29,15 +18,6 @@ const mostTries = 10
 /** How often prepared statements may be missing, or there already, before they are sent without names. A
  *  pooler with connections that others use causes this until all of them know our statements. */
 const mostMisplaced = 3
-
-/** Most statements to batch into one round trip. */
-const mostWaiting = 200
-
-/** Most bytes of rows to insert in one statement, roughly. */
-const mostBulk = 4_194_304
-
-/** Placeholder for a deferred statement; its result is never read. */
-const unseen: StatementResult = { rows: [], changes: 0 }
 
 const begin = bind(prepare('BEGIN ISOLATION LEVEL READ COMMITTED'), {})
 const beginReading = bind(prepare('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), {})
@@ -64,15 +44,7 @@ export interface PostgresEngine extends Engine {
   once(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]>
 }
 
-/** Leases are stored in the time of the server, which all clients share, and read in the time of the client.
- *  An injected clock is the time of both. */
-export interface LeaseClock {
-  readonly client_now: number
-  /** Null: the clock of the server. */
-  readonly server_now: number | null
-}
-
-function leaseClockOf(source: Source): () => LeaseClock {
+export function leaseClockOf(source: Source): () => LeaseClock {
   if (source === systemSource) return () => ({ client_now: source.now(), server_now: null })
   return () => ({ client_now: source.now(), server_now: source.now() })
 }
@@ -83,7 +55,7 @@ export function postgresEngine(
   { tenant, naming, source, leaseMs = usualLeaseMs, close }: PostgresEngineOptions,
 ): PostgresEngine {
   const leaseClock = leaseClockOf(source)
-  const { statementsOf, bulkOf } = compiler(tenant, leaseClock)
+  const { statementsOf, drive, defer } = programRunner(tenant, leaseClock)
   return {
     tenant,
     source,
@@ -100,6 +72,7 @@ export function postgresEngine(
     matchText,
     indexForm: 2,
     close,
+    isJoined: () => false,
     isFree: () => true,
     noteUnindexed: () => undefined,
     indexElsewhere: async () => false,
@@ -223,7 +196,7 @@ export function postgresEngine(
     try {
       const results = await link.run(statements)
       complete(deferred, results)
-      step = program.next(resultOf(call, results.at(isOne ? -1 : -2)!))
+      step = program.next(callResult(call, results.at(isOne ? -1 : -2)!))
     } catch (error) {
       // The server skips what follows an error, also the end of the transaction.
       if (!isOne && !isBroken(error)) await link.run([rollback]).catch(link.spoil)
@@ -231,150 +204,6 @@ export function postgresEngine(
     }
     return step.done ? { value: step.value } : null
   }
-
-  async function drive<T>(
-    program: Program<T>,
-    link: PooledConnection,
-    waiting: BoundStatement[],
-    { mayWait }: { mayWait: boolean },
-  ): Promise<T> {
-    const deferred: Deferred[] = []
-    let step = defer(program, program.next(), { waiting, deferred, mayWait })
-    while (!step.done) {
-      const results = await link.run([...waiting.splice(0), ...statementsOf(step.value)])
-      complete(deferred.splice(0), results)
-      const next = program.next(resultOf(step.value, results.at(-1)!))
-      step = defer(program, next, { waiting, deferred, mayWait })
-    }
-    return step.value
-  }
-
-  /** Collects the statements that need not be sent at once, up to the first one that must. */
-  function defer<T>(
-    program: Program<T>,
-    next: IteratorResult<StatementCall, T>,
-    { waiting, deferred, mayWait }: Queue,
-  ): IteratorResult<StatementCall, T> {
-    let step = next
-    while (!step.done) {
-      const call = step.value
-      if (call.wants === 'later') {
-        waiting.push(...statementsOf(call))
-        const result = { ...unseen }
-        deferred.push({ call, result, at: waiting.length - 1 })
-        step = program.next(result)
-      } else if (mayWait && call.wants === 'nothing' && waiting.length < mostWaiting) {
-        const rows = [call.params]
-        step = program.next(unseen)
-        for (let size = sizeOf(call); size < mostBulk && isAnother(call, step); step = program.next(unseen)) {
-          rows.push(step.value.params)
-          size += sizeOf(step.value)
-        }
-        waiting.push(...(rows.length > 1 ? [bulkOf(call, rows)] : statementsOf(call)))
-      } else {
-        return step
-      }
-    }
-    return step
-  }
-}
-
-/** Whether a program continues with another row of the same insert, which can be sent as one statement. */
-function isAnother<T>(
-  { name }: StatementCall,
-  step: IteratorResult<StatementCall, T>,
-): step is IteratorYieldResult<StatementCall> {
-  return !step.done && step.value.name === name && step.value.wants === 'nothing' && name in bulkQueries
-}
-
-/** A rough number of bytes. */
-function sizeOf({ params }: StatementCall): number {
-  let size = 100
-  for (const value of Object.values(params)) if (typeof value === 'string') size += value.length
-  return size
-}
-
-/** Statements to send with the next one. */
-interface Queue {
-  readonly waiting: BoundStatement[]
-  readonly deferred: Deferred[]
-  /** Whether statements without a result may wait. */
-  readonly mayWait: boolean
-}
-
-/** A statement whose result is completed when a later one is answered. */
-interface Deferred {
-  readonly call: StatementCall
-  readonly result: StatementResult
-  /** Its position in the request. */
-  readonly at: number
-}
-
-function complete(deferred: readonly Deferred[], results: readonly BatchResult[]): void {
-  for (const { call, result, at } of deferred) Object.assign(result, resultOf(call, results[at]!))
-}
-
-function resultOf({ name }: StatementCall, { rows, changes }: BatchResult): StatementResult {
-  if (name === 'blobs') return { rows: joinPieces(rows), changes }
-  return { rows: name === 'tail' ? completeTail(rows) : rows, changes }
-}
-
-/** The statements that return many rows. */
-const rowReaders: Partial<Record<StatementName, RowReader>> = { path: pathRow, tail: tailRow }
-
-interface Compiler {
-  statementsOf(call: StatementCall): BoundStatement[]
-  /** One statement for several calls that differ only in their parameters. */
-  bulkOf(call: StatementCall, rows: readonly object[]): BoundStatement
-}
-
-/** Makes the statements of a call. Each text is prepared once. */
-function compiler(tenant: string, leaseClock: () => LeaseClock): Compiler {
-  const known = new Map<string, readonly PreparedStatement[]>()
-  const bulk = new Map<string, PreparedStatement>()
-
-  return {
-    statementsOf(call) {
-      const params = { ...call.params, ...leaseClock(), tenant }
-      return textsOf(call).map(statement => bind(statement, params))
-    },
-    bulkOf({ name }, rows) {
-      const statement = bulk.get(name) ?? prepare(bulkQueries[name]!, name)
-      bulk.set(name, statement)
-      const columns = statement.params.map(param => [param.name, rows.map(row => row[param.name as never])])
-      return bind(statement, { ...Object.fromEntries(columns), tenant })
-    },
-  }
-
-  function textsOf({ name, params }: StatementCall): readonly PreparedStatement[] {
-    const text = queries[name]
-    const filters = typeof text === 'function' ? (params as ListParams).filters : []
-    const key = filters.length > 0 ? `${name} ${filters.join(' ')}` : name
-    const made = known.get(key)
-    if (made) return made
-    const texts = typeof text === 'function' ? [text(filters)] : typeof text === 'string' ? [text] : text
-    const statements = texts.map(one => prepare(one, name, rowReaders[name]))
-    known.set(key, statements)
-    return statements
-  }
-}
-
-interface Piece {
-  readonly hash: string
-  readonly size: number
-  readonly n: number
-  readonly data: Buffer
-}
-
-/** A blob may arrive in several rows, in any order. */
-function joinPieces(rows: readonly unknown[]): readonly unknown[] {
-  const blobs = Map.groupBy(rows as readonly Piece[], row => row.hash)
-  return [...blobs.values()].map(pieces => {
-    const [{ hash, size, data }] = pieces as [Piece]
-    if (pieces.length === 1) return { hash, size, data }
-    const inOrder = pieces.toSorted((a, b) => a.n - b.n).map(piece => piece.data)
-    return { hash, size, data: Buffer.concat(inOrder) }
-  })
 }
 
 /** Whether a warning says that only this server has the commit: the wait for a standby was cancelled, or the

@@ -14,18 +14,52 @@ import { parseTarget } from '../check/target.ts'
 import { withIndexing } from '../store/background-index.ts'
 import { followHub } from '../store/follow-hub.ts'
 import { storeOver } from '../store/store-over.ts'
-import { postgresEngine } from './engine.ts'
+import type { Naming } from './batch.ts'
+import { type PostgresEngine, postgresEngine } from './engine.ts'
+import { joinedEngine } from './joined-engine.ts'
 import { migrateDatabase, newestVersion, schemaVersion } from './migrate.ts'
-import type { PostgresPool } from './pool.ts'
+import type { PostgresClient, PostgresPool } from './pool.ts'
 import { withQuickAppend } from './quick-append.ts'
 import { withQuickClaim } from './quick-claim.ts'
 
 export type { PostgresClient, PostgresPool } from './pool.ts'
 
+/** A store on PostgreSQL. */
+export interface PostgresStore extends Store {
+  /** The same store inside the transaction that the application has begun on a client. Each call is all or
+   *  nothing, and an error leaves the transaction usable. Nothing is stored until the application commits: an
+   *  append returns `committed: false`, and a rollback removes it. The store never commits, rolls back or
+   *  releases the client. Calls on one client run one after the other.
+   *
+   * @example
+   * ```ts
+   * import pg from 'pg'
+   * import { postgresStore } from 'skein/postgres'
+   *
+   * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL })
+   * const store = await postgresStore(pool)
+   * const { branch } = await store.create()
+   *
+   * const client = await pool.connect()
+   * await client.query('BEGIN')
+   * await client.query('CREATE TABLE orders (name text)')
+   * const inside = store.within(client)
+   * await inside.append(branch, null, [{ role: 'user', content: 'One pizza, please.' }])
+   * await client.query('ROLLBACK')
+   * client.release()
+   * console.log((await store.getConversation(branch.conversationId)).messages) // 0
+   * await pool.end()
+   * ```
+   */
+  within(client: Pick<PostgresClient, 'query'>): Store
+}
+
 // The parts of the driver:
 // - `migrations.ts`, `migrate.ts`: the tables, and how a database gets them
 // - `queries/`: the SQL of every statement
 // - `engine.ts`: runs programs in transactions and retries lost races
+// - `joined-engine.ts`: runs them inside a transaction of the application
+// - `run-program.ts`: sends the statements of a program
 // - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
 // - `queries/bulk.ts`: inserts of many rows, for records
 // - `chain-rows.ts`: reads the rows of a path, and fills in the numbers that the rows of a tail leave out
@@ -67,8 +101,8 @@ export interface BorrowPostgresOptions extends PostgresOptions {
   readonly schema?: 'migrate' | 'check'
 }
 
-/** Opens a connection pool and owns it: closing the store closes the pool. The URL may contain `prepared`, as in
- *  `postgres://host/database?prepared=off`; see `PostgresOptions`.
+/** Opens a connection pool and owns it: closing the store closes the pool. The URL may contain `prepared`,
+ *  as in `postgres://host/database?prepared=off`; see `PostgresOptions`.
  *
  * @example
  * ```ts
@@ -79,7 +113,10 @@ export interface BorrowPostgresOptions extends PostgresOptions {
  * console.log(await store.countConversations()) // 1
  * ```
  */
-export async function openPostgresStore(url: string, options: OpenPostgresOptions = {}): Promise<Store> {
+export async function openPostgresStore(
+  url: string,
+  options: OpenPostgresOptions = {},
+): Promise<PostgresStore> {
   requireNode()
   const tenant = tenantOf(options)
   const { connectionString, prepared } = readUrl(url, options.prepared)
@@ -99,7 +136,7 @@ export async function openPostgresStore(url: string, options: OpenPostgresOption
   })
   // A broken idle connection is replaced when the next one is needed.
   pool.on('error', () => {})
-  // A connection may break in the moment in which the pool hands it out, when nobody listens to it.
+  // A connection may break in the moment in which the pool hands it out, before the store listens to it.
   pool.on('connect', client => client.on('error', () => {}))
   try {
     await migrateDatabase(pool)
@@ -127,7 +164,10 @@ export async function openPostgresStore(url: string, options: OpenPostgresOption
  * await pool.end()
  * ```
  */
-export async function postgresStore(pool: PostgresPool, options: BorrowPostgresOptions = {}): Promise<Store> {
+export async function postgresStore(
+  pool: PostgresPool,
+  options: BorrowPostgresOptions = {},
+): Promise<PostgresStore> {
   requireNode()
   const tenant = tenantOf(options)
   const prepared = checkPrepared(options.prepared ?? 'auto', 'prepared')
@@ -182,15 +222,15 @@ function over(
   { tenant, prepared }: { readonly tenant: string; readonly prepared: Prepared },
   { source = systemSource, indexing, leaseMs }: PostgresOptions,
   close: () => Promise<void>,
-): Store {
-  const naming = prepared === 'off' ? 'unnamed' : 'named'
-  const engine = withIndexing(
-    postgresEngine(pool, { tenant, naming, source, leaseMs: checkLease(leaseMs), close }),
-    indexing,
-  )
+): PostgresStore {
+  const naming: Naming = prepared === 'off' ? 'unnamed' : 'named'
+  const shared = { tenant, naming, source, leaseMs: checkLease(leaseMs) }
+  const engine = withIndexing(postgresEngine(pool, { ...shared, close }), indexing)
   const hub = followHub(engine)
-  const store = storeOver(engine, () => schemaVersion(pool), hub)
-  return withQuickClaim(withQuickAppend(store, engine, hub.wake), engine)
+  const version = () => schemaVersion(pool)
+  const quick = (on: PostgresEngine) =>
+    withQuickClaim(withQuickAppend(storeOver(on, version, hub), on, hub.wake), on)
+  return { ...quick(engine), within: client => quick(joinedEngine(client, shared)) }
 }
 
 function tenantOf({ tenant = 'default' }: PostgresOptions): string {

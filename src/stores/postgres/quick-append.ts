@@ -57,7 +57,13 @@ async function quickAppend(engine: PostgresEngine, request: Request): Promise<Ap
     if (wroteNothing(error)) return null
     throw translate(error)
   }
-  return { branch: ref, head: ids.at(-1)!, ids: ids as unknown as NonEmpty<MessageId>, outcome: 'appended' }
+  return {
+    branch: ref,
+    head: ids.at(-1)!,
+    ids: ids as unknown as NonEmpty<MessageId>,
+    outcome: 'appended',
+    committed: !engine.isJoined(),
+  }
 }
 
 function isPlain({ messages, turn, moveKey }: Request): boolean {

@@ -3,7 +3,6 @@ import { siblingNames } from '../../core/branch-name.ts'
 import { ConflictError, NotFoundError, type SkeinError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
-import type { Appended } from '../../core/ports.ts'
 import { type PreparedMessage, titleOfMessages } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
 import type { TurnStep } from '../../core/turn.ts'
@@ -12,7 +11,7 @@ import type { AppendRow, PositionRow, TurnRow } from '../engine/rows.ts'
 import { beforeRoots, growthOf, headFields, headPosition, insertMessage } from './insert-message.ts'
 import { takeKeyFromSibling } from './keys.ts'
 import { needConversation, needMessageIn } from './lookup.ts'
-import { charged, checkOngoing, heldBy, replayStep, writeTurn } from './steps.ts'
+import { charged, checkOngoing, heldBy, replayStep, type Written, writeTurn } from './steps.ts'
 
 /** An append whose messages have been checked. */
 export interface AppendRequest {
@@ -29,7 +28,7 @@ export interface AppendRequest {
 
 /** Appends and moves the head. The order of the checks is part of the contract: a retry of a stored step
  *  returns its result before the holder and the head of the branch are checked. */
-export function* append(request: AppendRequest): Program<Appended> {
+export function* append(request: AppendRequest): Program<Written> {
   const { ref, turn } = request
   const state = yield* lockForAppend(ref, turn)
   const ongoing =
@@ -77,7 +76,7 @@ function headMoved(state: AppendRow, request: AppendRequest): SkeinError | undef
 }
 
 /** Appends to a new branch, which starts at the head that the caller expected. */
-function* growSibling(request: AppendRequest, state: AppendRow): Program<Appended> {
+function* growSibling(request: AppendRequest, state: AppendRow): Program<Written> {
   const { ref, expectedHead, now } = request
   const parent = expectedHead === null ? beforeRoots : yield* needMessageIn(ref.conversationId, expectedHead)
   const name = yield* freeSibling(state)
@@ -99,7 +98,7 @@ function* grow(
   ongoing: TurnRow | undefined,
   branch: string,
   parent: PositionRow,
-): Program<Appended> {
+): Program<Written> {
   const { ref, messages, turn, now, leaseMs } = request
   const { conv } = state
   const start = state.next_seq

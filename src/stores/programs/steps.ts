@@ -8,6 +8,9 @@ import { all, type Program, run } from '../engine/engine.ts'
 import { dateOrNull, holderFromText, holderText } from '../engine/row-to-value.ts'
 import type { Conv, TurnRow } from '../engine/rows.ts'
 
+/** What an append has written. Whether it is committed is known to the engine. */
+export type Written = Omit<Appended, 'committed'>
+
 /** The stored result of a step that was stored before, or null. Throws KeyReusedError if it stored other
  *  messages. */
 export function* replayStep(
@@ -16,7 +19,7 @@ export function* replayStep(
   turn: TurnRow,
   step: TurnStep,
   messages: NonEmpty<PreparedMessage>,
-): Program<Appended | null> {
+): Program<Written | null> {
   if (step.step > turn.last_step) return null
   const stored = yield* all('stepMessages', { conv, first: turn.first, last: turn.last, step: step.step })
   const same =

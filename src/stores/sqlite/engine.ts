@@ -75,6 +75,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     removeTraces,
     compact,
     close,
+    isJoined: isTheirs,
     isFree: () => db.open && !db.inTransaction && !db.readonly,
     noteUnindexed: () => undefined,
     indexElsewhere: async (work, isIdle = false) => {

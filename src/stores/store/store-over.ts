@@ -112,7 +112,8 @@ export function storeOver(
     },
     append: async (branch, expectedHead, messages, options = {}) => {
       const request = appendRequest(branch, expectedHead, messages, options, lease())
-      return write(() => append(request))
+      const committed = !given.isJoined()
+      return { ...(await write(() => append(request))), committed }
     },
     save: async (id, items) => {
       const prepared = prepareItems(items)

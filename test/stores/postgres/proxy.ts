@@ -1,5 +1,6 @@
-import { createServer, connect as dial, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
+import { dialPostgres, throughPort } from '../../support/dial-postgres.ts'
 
 /** A proxy to the server that can be cut like a network. `cut` sees what a client sends and decides whether
  *  the connection breaks before the server gets it, right after, or not at all. */
@@ -9,11 +10,9 @@ export interface Proxy {
 }
 
 export async function startProxy(url: string): Promise<Proxy> {
-  const target = new URL(url)
-  const path = `${target.searchParams.get('host')}/.s.PGSQL.5432`
   const sockets = new Set<Socket>()
   const server = createServer(client => {
-    const upstream = dial(path)
+    const upstream = dialPostgres(url)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => {}) // cuts are expected
@@ -44,7 +43,7 @@ export async function startProxy(url: string): Promise<Proxy> {
   })
   const { port } = server.address() as { port: number }
   const proxy: Proxy = {
-    url: `postgresql://${target.username}@127.0.0.1:${port}${target.pathname}`,
+    url: throughPort(url, port),
     cut: () => null,
   }
   return proxy

@@ -44,7 +44,9 @@ describe('every statement', () => {
 
   it.each(texts)('is accepted by a new schema with its declared parameters: %s (S3-68)', async (...one) => {
     const [, text, params] = one
-    const run = runBatch(client, [bind(prepare(text), { ...params, tenant: 'a' })])
+    const run = runBatch(client, [
+      bind(prepare(text), { client_now: 0, server_now: null, ...params, tenant: 'a' }),
+    ])
     await expect(run).resolves.toHaveLength(1)
   })
 

@@ -42,9 +42,11 @@ function misconfigured(part: MisconfiguredError['part'], message: RegExp, hint: 
   }
 }
 
+/** The embedded server has a role with a password and without rights. Another server has not. */
+const hasGuest =
+  (await openPool(url).query(`SELECT FROM pg_roles WHERE rolname = 'skein_guest'`)).rowCount === 1
+
 describe('a database that refuses', () => {
-  /** The embedded server has a role with a password and without rights. Another server has not. */
-  const hasGuest = !process.env.SKEIN_TEST_POSTGRES_URL
   const guest = (password: string) =>
     changed(other => {
       other.username = 'skein_guest'
@@ -153,12 +155,21 @@ describe('a connection pooler that mixes up connections', () => {
   })
 })
 
-it('refuses tables of another program in its schema', async () => {
-  const target = await freshDatabase()
-  const pool = openPool(target)
-  await pool.query('CREATE SCHEMA skein; CREATE TABLE skein.messages (id int)')
-  expect(await refusal(target)).toMatchObject(misconfigured('tables', /are not Skein's/, /another database/))
-})
+it.each(['messages (id int)', 'schema_version (x int)'])(
+  'refuses tables of another program in its schema, and touches nothing: %s',
+  async table => {
+    const target = await freshDatabase()
+    const pool = openPool(target)
+    await pool.query(`CREATE SCHEMA skein; CREATE TABLE skein.${table}`)
+    expect(await refusal(target)).toMatchObject(
+      misconfigured('tables', /are not Skein's/, /another database/),
+    )
+    const { rows } = await pool.query(
+      `SELECT relname FROM pg_class WHERE relnamespace = 'skein'::regnamespace`,
+    )
+    expect(rows).toEqual([{ relname: table.split(' ')[0] }])
+  },
+)
 
 it('does not keep a process alive that forgets to close its store', { timeout: 60_000 }, async () => {
   const script = `

@@ -278,7 +278,9 @@ describe('a tenant that knows the ids of another tenant', () => {
   })
 
   it('is tested with every method', () => {
-    expect(Object.keys(calls).sort()).toEqual(Object.keys(a).sort())
+    // `within` returns a store of the same tenant.
+    const methods = Object.keys(a).filter(name => name !== 'leaseMs' && name !== 'within')
+    expect(Object.keys(calls).sort()).toEqual(methods.sort())
   })
 
   it('would have an effect with each of them as the owner (negative control)', {

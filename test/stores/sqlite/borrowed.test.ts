@@ -54,6 +54,42 @@ describe('a borrowed handle', () => {
     expect(await (await sqliteStore(db)).getConversation(conversation.id)).toMatchObject({ messages: 3 })
   })
 
+  it('says that an append inside a transaction of the application is not committed', async () => {
+    const store = await sqliteStore(db)
+    const { branch, ids } = await startConversation(store)
+    const outside = await store.append(branch, ids[2], [say('a')])
+    expect(outside).toMatchObject({ outcome: 'appended', committed: true })
+    db.exec('BEGIN')
+    db.exec(`INSERT INTO notes (text) VALUES ('order')`)
+    const inside = store.append(branch, outside.head, [say('b')], { turn: { key: 't', step: 0 } })
+    // Even if the application ends its transaction before it looks at the result.
+    db.exec('ROLLBACK')
+    expect(await inside).toMatchObject({ outcome: 'appended', committed: false })
+    expect(notes()).toEqual(['mine'])
+    expect((await store.getBranch(branch)).head).toBe(outside.head)
+    db.exec('BEGIN')
+    db.exec(`INSERT INTO notes (text) VALUES ('order')`)
+    const kept = await store.append(branch, outside.head, [say('b')], { turn: { key: 't', step: 0 } })
+    await expect(store.append(branch, noMessage, [say('late')])).rejects.toMatchObject({ code: 'conflict' })
+    db.exec('COMMIT')
+    expect(kept.committed).toBe(false)
+    expect(notes()).toEqual(['mine', 'order'])
+    expect((await store.getBranch(branch)).head).toBe(kept.head)
+  })
+
+  it.each(['skein_messages (id INTEGER)', 'skein_state (x)', 'skein_state (name, value)'])(
+    'refuses a table of the application with a name of ours, and touches nothing: %s',
+    async table => {
+      db.exec(`CREATE TABLE ${table}; INSERT INTO ${table.split(' ')[0]} DEFAULT VALUES`)
+      const schema = () => db.prepare('SELECT name, sql FROM sqlite_master ORDER BY name').all()
+      const before = schema()
+      await expect(sqliteStore(db)).rejects.toMatchObject({ code: 'misconfigured', part: 'tables' })
+      expect(schema()).toEqual(before)
+      expect(db.inTransaction).toBe(false)
+      expect(notes()).toEqual(['mine'])
+    },
+  )
+
   it('is unavailable after its owner has closed it', async () => {
     const store = await sqliteStore(db)
     db.close()

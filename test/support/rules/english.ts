@@ -39,6 +39,7 @@ export const exceptions: readonly EnglishException[] = [
   { path: postgresTables, phrase: 'lies in', times: 1 },
   { path: sqliteTables, phrase: 'somebody', times: 1 },
   { path: 'test/battery/read-only.test.ts', phrase: 'nobody', times: 1 },
+  { path: 'test/support/pgbouncer.ts', phrase: 'nobody', times: 1 },
   { path: 'test/support/postgres-guard.ts', phrase: 'nobody', times: 2 },
 ]
 
