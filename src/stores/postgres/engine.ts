@@ -100,7 +100,9 @@ export function postgresEngine(
   async function write<T>(program: () => Program<T>, mode: WriteMode = 'durable'): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
-        return await withConnection(pool, link => transact(link, program(), mode === 'relaxed' || mode === 'bulk'))
+        return await withConnection(pool, link =>
+          transact(link, program(), mode === 'relaxed' || mode === 'bulk'),
+        )
       } catch (error) {
         if (!isLostRace(error) || tries === mostTries) throw translate(error)
         const pauseMs = Math.random() * 5 * tries

@@ -55,8 +55,11 @@ export function checkpoints(db: Database): Checkpoints {
         return false
       }
       most = isBulk ? pagesPerBulkCheckpoint : pagesPerCheckpoint
-      if (isLong(lookAtLog(), most)) {
-        if (isBulk || thread?.isThreadReady()) copyInThread()
+      const state = lookAtLog()
+      if (isLong(state, most)) {
+        // Not if other processes write: they go on, and would write more than a thread copies.
+        const isAlone = state.checkpointed <= 0
+        if (isBulk || (isAlone && thread?.isThreadReady())) copyInThread()
         else checkpointSoon()
       }
     }
