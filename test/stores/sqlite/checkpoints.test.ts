@@ -121,10 +121,13 @@ describe('the write-ahead log', () => {
   })
 
   it('is gone when the store is closed during a copy', async () => {
-    const last = fill(0, 300)
+    // The thread is there after the first copy, so that it has opened the file soon after the second begins.
+    await fill(0, 300)
+    const last = fill(300, 1_000)
+    for (let i = 0; i < 200; i++) await turn()
     await store.close()
-    await last
     expect(existsSync(`${file}-wal`)).toBe(false)
+    await last
   })
 })
 
