@@ -22,8 +22,8 @@ export interface Checkpoints {
   wrote(count: number, isBulk: boolean): boolean
   /** The end of the copy that a thread is making, if there is one. The handle is not closed before. */
   copying(): Promise<void> | null
-  /** The same if the last write has to wait for it, because such writes fill the log faster than it is copied:
-   *  bulk work, and all writes once the log is twice as long as it should be. */
+  /** The same if the last write has to wait for it, because such writes fill the log faster than it is
+   *  copied: bulk work, and all writes once the log is twice as long as it should be. */
   copyToWaitFor(isBulk: boolean): Promise<void> | null
 }
 
@@ -57,7 +57,7 @@ export function checkpoints(db: Database): Checkpoints {
       most = isBulk ? pagesPerBulkCheckpoint : pagesPerCheckpoint
       const state = lookAtLog()
       if (isLong(state, most)) {
-        // Not if other processes write: they go on, and would write more than a thread copies.
+        // Other processes do not wait for a thread of this one, and would write more than it copies.
         const isAlone = state.checkpointed <= 0
         if (isBulk || (isAlone && thread?.isThreadReady())) copyInThread()
         else checkpointSoon()
