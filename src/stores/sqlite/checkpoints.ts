@@ -36,7 +36,7 @@ export function checkpoints(db: Database): Checkpoints {
   let most = pagesPerCheckpoint
   let look: Statement | undefined
   let lastAt = Number.NEGATIVE_INFINITY
-  let thread: typeof import('./helper-thread.ts') | undefined
+  let thread: typeof import('./blocking-work-thread.ts') | undefined
   let copying: Promise<void> | null = null
   let isTooLong = false
 
@@ -96,7 +96,7 @@ export function checkpoints(db: Database): Checkpoints {
 
   /** Loaded lazily: a short command writes little. */
   async function loadThread() {
-    thread ??= await import('./helper-thread.ts')
+    thread ??= await import('./blocking-work-thread.ts')
     return thread
   }
 
