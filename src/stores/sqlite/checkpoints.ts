@@ -86,7 +86,7 @@ export function checkpoints(db: Database): Checkpoints {
   function copyInThread(): void {
     const least = most
     copying = loadThread()
-      .then(({ askThread }) => (db.open ? askThread({ file: pathOf(db) }, { isIdle: false }) : null))
+      .then(({ askThread }) => (db.open ? askThread({ file: fullPathOf(db) }, { isIdle: false }) : null))
       .then(answer => checkpoint(answer === null ? least : 1))
       .finally(() => {
         copying = null
@@ -132,6 +132,6 @@ function isLong({ log, checkpointed }: LogState, most: number): boolean {
 }
 
 /** The full path: the process may have changed its directory since it opened the file. */
-export function pathOf(db: Database): string {
+export function fullPathOf(db: Database): string {
   return db.prepare(`SELECT file FROM pragma_database_list WHERE name = 'main'`).pluck().get() as string
 }
