@@ -78,7 +78,7 @@ export function bundledDriver(root: string, { ownError }: { ownError: boolean })
         function choose() {
           const driver = findDriver(${JSON.stringify(version)})
           if (driver === null) return require('better-sqlite3')
-          // For threads, which have to use the same one (helper-thread.ts).
+          // For threads, which have to use the same one (blocking-work-thread.ts).
           Database.addon = driver.addon
           ${ownError ? 'const SqliteError = require(driver.error)' : ''}
           return Object.assign(createDatabase(() => require(driver.addon), false, SqliteError), { SqliteError })

@@ -74,8 +74,8 @@ export interface Engine {
    *  of its own, and a program that needs more begins again. */
   read<T>(program: () => Program<T>, expected?: 'one' | 'many'): Promise<T>
   /** Runs all statements in one transaction. `relaxed` does not wait for the disk, nor does `bulk`, for
-   *  transactions that write much, one after another. `removing` also overwrites the bytes of deleted rows, if
-   *  the engine can; so does `removingSome`, which need not wait for the disk: the next `removing` does. */
+   *  transactions that write much, one after another. `removing` also overwrites the bytes of deleted rows,
+   *  if the engine can; so does `removingSome`, which need not wait for the disk: a later `removing` does. */
   write<T>(program: () => Program<T>, mode?: WriteMode): Promise<T>
   /** Removes what earlier transactions deleted from the bytes of the engine's own files, as far as it can be
    *  done quickly, and returns where it may remain. Does not throw: the deletion itself is committed. */

@@ -22,8 +22,8 @@ export interface Checkpoints {
   wrote(count: number, isBulk: boolean): boolean
   /** The end of the copy that a thread is making, if there is one. The handle is not closed before. */
   copying(): Promise<void> | null
-  /** The same if the last write has to wait for it, because such writes fill the log faster than it is copied:
-   *  bulk work, and all writes once the log is twice as long as it should be. */
+  /** The same if the last write has to wait for it, because such writes fill the log faster than it is
+   *  copied: bulk work, and all writes once the log is twice as long as it should be. */
   copyToWaitFor(isBulk: boolean): Promise<void> | null
 }
 
@@ -36,7 +36,7 @@ export function checkpoints(db: Database): Checkpoints {
   let most = pagesPerCheckpoint
   let look: Statement | undefined
   let lastAt = Number.NEGATIVE_INFINITY
-  let thread: typeof import('./helper-thread.ts') | undefined
+  let thread: typeof import('./blocking-work-thread.ts') | undefined
   let copying: Promise<void> | null = null
   let isTooLong = false
 
@@ -55,8 +55,11 @@ export function checkpoints(db: Database): Checkpoints {
         return false
       }
       most = isBulk ? pagesPerBulkCheckpoint : pagesPerCheckpoint
-      if (isLong(lookAtLog(), most)) {
-        if (isBulk || thread?.isThreadReady()) copyInThread()
+      const state = lookAtLog()
+      if (isLong(state, most)) {
+        // Other processes do not wait for a thread of this one, and would write more than it copies.
+        const isAlone = state.checkpointed <= 0
+        if (isBulk || (isAlone && thread?.isThreadReady())) copyInThread()
         else checkpointSoon()
       }
     }
@@ -83,7 +86,7 @@ export function checkpoints(db: Database): Checkpoints {
   function copyInThread(): void {
     const least = most
     copying = loadThread()
-      .then(({ askThread }) => (db.open ? askThread({ file: pathOf(db) }, { isIdle: false }) : null))
+      .then(({ askThread }) => (db.open ? askThread({ file: fullPathOf(db) }, { isIdle: false }) : null))
       .then(answer => checkpoint(answer === null ? least : 1))
       .finally(() => {
         copying = null
@@ -93,7 +96,7 @@ export function checkpoints(db: Database): Checkpoints {
 
   /** Loaded lazily: a short command writes little. */
   async function loadThread() {
-    thread ??= await import('./helper-thread.ts')
+    thread ??= await import('./blocking-work-thread.ts')
     return thread
   }
 
@@ -129,6 +132,6 @@ function isLong({ log, checkpointed }: LogState, most: number): boolean {
 }
 
 /** The full path: the process may have changed its directory since it opened the file. */
-export function pathOf(db: Database): string {
+export function fullPathOf(db: Database): string {
   return db.prepare(`SELECT file FROM pragma_database_list WHERE name = 'main'`).pluck().get() as string
 }

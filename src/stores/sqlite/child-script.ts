@@ -80,7 +80,7 @@ function stoppable(signal: AbortSignal, isIdle: boolean): Stoppable {
 }
 
 async function startElsewhere(program: ChildProgram, { isIdle, started }: Stoppable): Promise<string | null> {
-  const { askThread } = await import('./helper-thread.ts')
+  const { askThread } = await import('./blocking-work-thread.ts')
   return askThread(program, { isIdle, onStart: started })
 }
 

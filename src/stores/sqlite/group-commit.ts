@@ -191,9 +191,12 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
       return
     }
     noteCommit(group.length, 'durable')
+    const answerAll = () => {
+      for (const answer of answers) answer()
+    }
     const copying = engine.copyToWaitFor(false)
-    if (copying) void copying.then(() => answers.forEach(answer => answer()))
-    else for (const answer of answers) answer()
+    if (copying) void copying.then(answerAll)
+    else answerAll()
   }
 
   function countWrite(): void {

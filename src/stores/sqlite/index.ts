@@ -26,7 +26,7 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 // - `queries/`: the SQL of every statement
 // - `engine.ts`: runs programs in transactions; `group-commit.ts` lets parallel writes share one;
 //   `retry-while-busy.ts` waits for other processes
-// - `checkpoints.ts`: when the log is copied into the file; `helper-thread.ts` does it off the event loop
+// - `checkpoints.ts`: when the log is copied into the file; `blocking-work-thread.ts` does it unnoticed
 // - `errors.ts`: errors of SQLite as ours
 // - `copy-in-memory.ts`: reads a file in a read-only folder or on a full disk
 // - `remove-traces.ts`: removes deleted content from the bytes of the file and its log

@@ -1,7 +1,7 @@
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import type { EngineFault } from '../engine/engine.ts'
 import { checkInChild } from './check-in-child.ts'
-import { pathOf } from './checkpoints.ts'
+import { fullPathOf } from './checkpoints.ts'
 import { isBusy } from './errors.ts'
 import { migrations } from './migrations.ts'
 import { bytesOf } from './remove-traces.ts'
@@ -41,7 +41,7 @@ async function querier(db: Database, { owned, signal }: InspectOptions): Promise
   const here = (query: string) => db.prepare(query).safeIntegers(false).all() as Rows
   if (!owned || db.memory || bytesOf(db) <= inlineBytes) return here
   const queries = [structureQuery, keyQuery]
-  const answers = await checkInChild(pathOf(db), queries, signal)
+  const answers = await checkInChild(fullPathOf(db), queries, signal)
   if (!answers) return here
   return query => {
     const { rows, error } = answers[queries.indexOf(query)]!

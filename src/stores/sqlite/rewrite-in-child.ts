@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import { pathOf } from './checkpoints.ts'
+import { fullPathOf } from './checkpoints.ts'
 import { type ChildOptions, runChildScript } from './child-script.ts'
 
 /** `merge` removes deleted words from the search index, `tidy` merges its segments as far as searches need
@@ -58,7 +58,7 @@ export async function rewriteInChild(
   signal: AbortSignal,
   options: ChildOptions = {},
 ): Promise<boolean> {
-  const output = await runChildScript(script, [pathOf(db), JSON.stringify(steps)], { signal, ...options })
+  const output = await runChildScript(script, [fullPathOf(db), JSON.stringify(steps)], { signal, ...options })
   if (output === null) return false
   const { error } = JSON.parse(output) as { error?: { message: string; code: string } }
   if (error) throw Object.assign(new Error(error.message), { code: error.code })

@@ -75,7 +75,7 @@ interface Thread {
 
 let current: Thread | undefined
 
-/** Starts the thread if there is none. Returns whether there can be one: not under Node's permission model. */
+/** Starts the thread if there is none. Returns whether there can be one: not under Node's permissions. */
 export function startThread(): boolean {
   try {
     current ??= newThread(() => {
@@ -152,8 +152,8 @@ function newThread(ended: () => void): Thread {
   }
 }
 
-/** One library of SQLite has to do all work of a process on a file: the locks of two would not see each other.
- *  A bundle names the addon that it has loaded. */
+/** One library of SQLite has to do all work of a process on a file: the locks of two would not see each
+ *  other. A bundle names the addon that it has loaded. */
 function driverOfThread(): { readonly driver: string; readonly addon: string | undefined } {
   const { addon } = BetterSqlite3 as { readonly addon?: string }
   return { driver: createRequire(import.meta.url).resolve('better-sqlite3'), addon }
