@@ -126,3 +126,11 @@ export function* run<N extends StatementName>(name: N, params: ParamsOf<N>): Pro
 export function* countChanges<N extends StatementName>(name: N, params: ParamsOf<N>): Program<number> {
   return (yield { name, params, wants: 'count' }).changes
 }
+
+/** Runs a program to its end, statement by statement, on a database that answers at once. A database behind
+ *  a network does the same with `await`. */
+export function runProgram<T>(program: Program<T>, call: (call: StatementCall) => StatementResult): T {
+  let step = program.next()
+  while (!step.done) step = program.next(call(step.value))
+  return step.value
+}
