@@ -68,6 +68,7 @@ export type {
   Page,
   PageOptions,
   Searcher,
+  SearchFilter,
   SearchHit,
   SearchOptions,
   SearchPage,

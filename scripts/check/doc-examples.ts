@@ -18,7 +18,8 @@ import { passed, type Step } from './step.ts'
 export const docExamples: Step = {
   name: 'doc-examples',
   async run(place) {
-    const examples = [...readDocExamples(), ...readPageExamples()]
+    // The longest program, a whole contract, is among the pages.
+    const examples = [...readPageExamples(), ...readDocExamples()]
     await unpack(join(place, 'node_modules'))
     const files = writeProject(place, examples)
     await run('tsc', ['-p', place])
