@@ -1,7 +1,7 @@
 /**
- * `skein/driver`: the parts of a driver of your own. A driver with SQL implements an `Engine` and passes it to
- * `storeOver`, which checks all input and runs the same programs as the drivers of Skein: only the statements
- * and the transactions are the driver's. `sqliteDialect` has the tables and statements for any binding of
+ * `skein/driver`: the parts of a driver of your own. A driver with SQL implements an `Engine` and passes it
+ * to `storeOver`, which checks all input and runs the same programs as the drivers of Skein: only the
+ * statements and the transactions are the driver's. `sqliteDialect` has the tables and statements for any binding of
  * SQLite. A driver without SQL implements the `Store` port directly, with the functions for ids and tokens.
  * `contract` of `skein/testing` says whether it is right. docs/drivers.md has a whole one.
  */
