@@ -68,7 +68,6 @@ export type {
   Page,
   PageOptions,
   Searcher,
-  SearchFilter,
   SearchHit,
   SearchOptions,
   SearchPage,

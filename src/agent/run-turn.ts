@@ -237,7 +237,11 @@ async function summarizeHistory(turn: OpenTurn, history: History): Promise<boole
     { conversationId: resolved.conversation.id, head },
     history,
     loop.window,
-    { ...summarizer, signal: input.signal, pinned: await pinnedTokens(systemOf(agent, resolved), loop.tools) },
+    {
+      ...summarizer,
+      signal: input.signal,
+      pinned: await pinnedTokens(systemOf(agent, resolved), loop.tools),
+    },
   )
   if (result === null) return false
   progress.usage = addUsage(progress.usage, result.usage)

@@ -1,5 +1,5 @@
-import type { AgentEvent, Reply } from '../../agent/run/events.ts'
 import { continuationPrompt } from '../../agent/interruption.ts'
+import type { AgentEvent, Reply } from '../../agent/run/events.ts'
 import { asBlocks } from '../../core/block.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { InvalidError, ModelError } from '../../core/errors.ts'

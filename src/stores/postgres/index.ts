@@ -12,7 +12,7 @@ import { requireNode } from '../../system/version.ts'
 import { parseTarget } from '../check/target.ts'
 import { withIndexing } from '../store/background-index.ts'
 import { followHub } from '../store/follow-hub.ts'
-import { storeOver } from '../store/store-over.ts'
+import { storeWithHub } from '../store/store-over.ts'
 import { postgresEngine } from './engine.ts'
 import { migrateDatabase, newestVersion, schemaVersion } from './migrate.ts'
 import type { PostgresPool } from './pool.ts'
@@ -152,7 +152,7 @@ function over(
 ): Store {
   const engine = withIndexing(postgresEngine(pool, { tenant, source, close }), indexing)
   const hub = followHub(engine)
-  const store = storeOver(engine, () => schemaVersion(pool), hub)
+  const store = storeWithHub(engine, () => schemaVersion(pool), hub)
   return withQuickClaim(withQuickAppend(store, engine, hub.wake), engine)
 }
 

@@ -1,7 +1,7 @@
 import type { TokenMatch } from '../engine/engine.ts'
 
 /** The query in the language of FTS5. Tokens contain no quotes, so quoting them is enough. */
-export function matchText({ all, prefixes, any, none }: TokenMatch): string {
+export function ftsQuery({ all, prefixes, any, none }: TokenMatch): string {
   const wanted = [...all.map(quote), ...prefixes.map(prefix => `${quote(prefix)}*`)]
   for (const list of any) wanted.push(`(${list.map(quote).join(' OR ')})`)
   const unwanted = none.map(token => ` NOT ${quote(token)}`).join('')

@@ -11,8 +11,9 @@ import {
   type WriteMode,
 } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
+import type { StatementName } from '../engine/statements.ts'
 import { checkpoints } from './checkpoints.ts'
-import { compileQuery, matchText } from './dialect.ts'
+import { compileQuery, ftsQuery } from './dialect.ts'
 import { isBusy, translate } from './errors.ts'
 import { closedError, groupCommit } from './group-commit.ts'
 import { queries } from './queries/index.ts'
@@ -65,7 +66,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     query,
     read,
     write,
-    matchText,
+    matchText: ftsQuery,
     inspect,
     removeTraces,
     compact,
@@ -281,7 +282,7 @@ function caller(db: Database): (call: StatementCall) => StatementResult {
   }
 
   function prepare({ name, params }: StatementCall): readonly Prepared[] {
-    const text = queries[name]
+    const text = queries[name as StatementName]
     const filters = typeof text === 'function' ? (params as ListParams).filters : []
     const key = filters.length > 0 ? `${name} ${filters.join(' ')}` : name
     const known = prepared.get(key)

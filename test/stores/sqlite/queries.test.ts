@@ -67,7 +67,8 @@ describe('the statements of the programs', () => {
   function* recorded<T>(program: Program<T>): Program<T> {
     let step = program.next()
     while (!step.done) {
-      const { name, params } = step.value
+      const { params } = step.value
+      const name = step.value.name as StatementName
       const kinds = asked.get(name) ?? new Map<string, StatementCall>()
       kinds.set(Object.keys(params).join(), step.value)
       asked.set(name, kinds)
