@@ -93,8 +93,9 @@ describe('the statements of the programs', () => {
   it('have no parameter that neither dialect uses', () => {
     const extra = faults((used, given) => Object.keys(given).filter(name => !used.includes(name)))
     expect(extra).toEqual([
-      // The parameters of both lists have one type.
+      // The parameters of all lists have one type.
       'countConversations: limit',
+      'scopeConversations: limit',
       // The call passes the whole turn.
       ...['branch', 'first', 'holder', 'started_at'].map(name => `updateTurn: ${name}`),
     ])
