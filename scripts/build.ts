@@ -16,7 +16,11 @@ forgetBuild(root)
 // Everything, because a module that was moved or deleted would stay and be packed.
 rmSync(join(root, 'dist'), { recursive: true, force: true })
 await run('tsc', ['-p', 'tsconfig.build.json'])
-pruneTypes(join(root, 'dist'), await bundleLibrary(join(root, 'dist')))
+const files = await bundleLibrary(join(root, 'dist'))
+pruneTypes(
+  join(root, 'dist'),
+  files.flatMap(({ name, isEntry }) => (isEntry ? [name] : [])),
+)
 await bundleCommand(command)
 writeLicenses(root, join(root, 'dist/licenses.txt'))
 await run(process.execPath, [join(root, 'scripts/build/compile.ts'), join(command, 'main.cjs')])

@@ -12,6 +12,7 @@ import * as mcp from '../src/mcp/index.ts'
 import * as models from '../src/models/index.ts'
 import * as recorder from '../src/recorder/index.ts'
 import * as server from '../src/server/index.ts'
+import * as driver from '../src/stores/driver.ts'
 import * as postgres from '../src/stores/postgres/index.ts'
 import * as sqlite from '../src/stores/sqlite/index.ts'
 import * as testing from '../src/testing/index.ts'
@@ -49,6 +50,21 @@ it('skein exports these names', () => {
     'otherOf',
     'pathOf',
     'textOf',
+  ])
+})
+
+it('skein/driver exports these names', () => {
+  expect(Object.keys(driver).sort()).toEqual([
+    'hashMessage',
+    'indexTokens',
+    'prepareMessages',
+    'runProgram',
+    'sha256Hex',
+    'sqliteDialect',
+    'storeOver',
+    'systemSource',
+    'tokenize',
+    'withIndexing',
   ])
 })
 

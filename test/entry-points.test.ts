@@ -14,7 +14,7 @@ import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bundleLibrary } from '../scripts/build/library.ts'
+import { bundleLibrary, type LibraryFile } from '../scripts/build/library.ts'
 import { strangeEnvironment } from './support/place.ts'
 import { type Run, runWithWitness } from './support/witness.ts'
 
@@ -25,12 +25,13 @@ const place = mkdtempSync(join(tmpdir(), 'skein-library-'))
 const dist = join(place, 'dist')
 const { NODE_OPTIONS: _, NODE_COMPILE_CACHE: __, ...variables } = process.env
 const env = strangeEnvironment(place, variables)
+let bundled: readonly LibraryFile[]
 let files: readonly string[]
 
 beforeAll(async () => {
   copyFileSync(join(root, 'package.json'), join(place, 'package.json'))
   symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
-  await bundleLibrary(dist)
+  bundled = await bundleLibrary(dist)
   files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.js'))
 })
 afterAll(() => rmSync(place, { recursive: true, force: true }))
@@ -50,9 +51,9 @@ function loaded({ files }: Run): readonly string[] {
 describe('the bundled entry points', () => {
   it('contain every module once', () => {
     const places = new Map<string, string[]>()
-    for (const name of files) {
-      for (const [, module] of readFileSync(join(dist, name), 'utf8').matchAll(/^\/\/ (src\/\S+\.ts)$/gm))
-        places.set(module!, [...(places.get(module!) ?? []), name])
+    for (const { name, modules } of bundled) {
+      for (const module of modules.filter(path => path.endsWith('.ts')))
+        places.set(module, [...(places.get(module) ?? []), name])
     }
     expect(places.size).toBeGreaterThan(200)
     expect([...places].filter(([, found]) => found.length > 1)).toEqual([])

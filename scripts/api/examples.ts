@@ -8,6 +8,8 @@ import { readDocComment } from './doc-comment.ts'
 export interface DocExample {
   readonly place: string
   readonly code: string
+  /** The file to write it to, if other programs import it. */
+  readonly file?: string
 }
 
 /** The examples in the doc comments of all sources. */
@@ -19,6 +21,23 @@ export function readDocExamples(): readonly DocExample[] {
       const text = readFileSync(join(root, 'src', path), 'utf8')
       return text.includes('@example') ? examplesIn(`src/${path}`, text) : []
     })
+}
+
+/** Pages whose code is programs. A block that begins with `// name.ts` is a file with that name, next to the
+ *  page's other ones. In `agent.md`, only blocks with the word `run` are whole programs. */
+const pages = ['store.md', 'ai-sdk.md', 'agent.md', 'testing-your-app.md', 'drivers.md']
+
+/** The programs in the pages. */
+export function readPageExamples(): readonly DocExample[] {
+  return pages.flatMap(page => {
+    const text = readFileSync(join(root, 'docs', page), 'utf8')
+    const wanted = page === 'agent.md' ? /^```ts run\n(.*?)^```$/gms : /^```ts\n(.*?)^```$/gms
+    return [...text.matchAll(wanted)].map(({ 1: code = '', index }) => {
+      const place = `docs/${page}:${text.slice(0, index).split('\n').length}`
+      const [, file] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? []
+      return { place, code, ...(file !== undefined && { file: `${page}/${file}` }) }
+    })
+  })
 }
 
 function examplesIn(path: string, text: string): readonly DocExample[] {

@@ -25,8 +25,15 @@ const groups = [
   { name: 'sqlite', test: /[\\/]src[\\/]stores[\\/]sqlite[\\/](?!index|engine)|better-sqlite3/ },
 ].map((group, i, { length }) => ({ ...group, priority: length - i, tags: ['$initial' as const] }))
 
-/** Bundles the entry points of the package into a folder, and returns their files. */
-export async function bundleLibrary(folder: string): Promise<readonly string[]> {
+/** A file of the library, and the modules in it. */
+export interface LibraryFile {
+  readonly name: string
+  readonly isEntry: boolean
+  readonly modules: readonly string[]
+}
+
+/** Bundles the entry points of the package into a folder, and returns the files. */
+export async function bundleLibrary(folder: string): Promise<readonly LibraryFile[]> {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     exports: Readonly<Record<string, string>>
   }
@@ -42,7 +49,7 @@ export async function bundleLibrary(folder: string): Promise<readonly string[]> 
     plugins: [...replacing, hiddenRequire()],
     onLog: refuseTrouble,
   })
-  await library.write({
+  const { output } = await library.write({
     dir: folder,
     format: 'esm',
     entryFileNames: '[name].js',
@@ -53,7 +60,9 @@ export async function bundleLibrary(folder: string): Promise<readonly string[]> 
   })
   await library.close()
   inlineHelpers(join(folder, 'shared'))
-  return names.map(name => `${name}.js`)
+  return output.flatMap(file =>
+    file.type === 'chunk' ? [{ name: file.fileName, isEntry: file.isEntry, modules: file.moduleIds }] : [],
+  )
 }
 
 /** Copies the helpers of the bundler into the SQLite driver. The colours of code use them too, so they are a

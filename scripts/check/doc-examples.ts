@@ -1,18 +1,26 @@
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { strangeEnvironment } from '../../test/support/place.ts'
 import { type Postgres, startPostgres } from '../../test/support/postgres.ts'
-import { type DocExample, isAsPromised, promisedOutput, readDocExamples } from '../api/examples.ts'
+import {
+  type DocExample,
+  isAsPromised,
+  promisedOutput,
+  readDocExamples,
+  readPageExamples,
+} from '../api/examples.ts'
 import { root, run } from './command.ts'
 import { passed, type Step } from './step.ts'
 
-/** Every `@example` of a doc comment is a program: it compiles against the built package, runs to its end in
- *  an empty folder, and prints what its comments say. */
+/** Every `@example` of a doc comment, and the code of the pages for developers, are programs: they compile
+ *  against the packed package, run to their end in an empty folder, and print what their comments say. */
 export const docExamples: Step = {
   name: 'doc-examples',
   async run(place) {
-    const examples = readDocExamples()
+    // The longest program, a whole contract, is among the pages.
+    const examples = [...readPageExamples(), ...readDocExamples()]
+    await unpack(join(place, 'node_modules'))
     const files = writeProject(place, examples)
     await run('tsc', ['-p', place])
     const server = await startPostgres()
@@ -40,24 +48,33 @@ async function runExample({ place, code }: DocExample, file: string, server: Pos
     throw new Error(`the example at ${place} promises:\n${promised.join('\n')}\nand prints:\n${output}`)
 }
 
+/** The package as it is published: a file that it lacks is missing here too. */
+async function unpack(modules: string): Promise<void> {
+  mkdirSync(modules)
+  await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', modules])
+  const tarball = readdirSync(modules).find(name => name.endsWith('.tgz')) ?? ''
+  await run('tar', ['-xzf', join(modules, tarball), '-C', modules])
+  renameSync(join(modules, 'package'), join(modules, 'skein'))
+}
+
 /** A project that has the package and all that is installed beside it, with a file for each example. */
 function writeProject(folder: string, examples: readonly DocExample[]): readonly string[] {
   const modules = join(folder, 'node_modules')
-  mkdirSync(modules)
   for (const name of readdirSync(join(root, 'node_modules')))
     if (!name.startsWith('.') && name !== 'skein')
       symlinkSync(join(root, 'node_modules', name), join(modules, name))
-  symlinkSync(root, join(modules, 'skein'))
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n')
   const settings = {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: { rootDir: '.', typeRoots: [join(root, 'node_modules/@types')] },
-    include: ['*.ts'],
+    include: ['*.ts', '*/*.ts'],
+    exclude: ['node_modules'],
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
-  return examples.map(({ place, code }, index) => {
+  return examples.map(({ place, code, file: name }, index) => {
     // The compiler reports the name of the file, which leads to the comment.
-    const file = join(folder, `${index}-${place.replaceAll(/[/:]/g, '.')}.ts`)
+    const file = join(folder, name ?? `${index}-${place.replaceAll(/[/:]/g, '.')}.ts`)
+    mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, `${code}\n\nexport {}\n`)
     return file
   })

@@ -22,6 +22,12 @@ const shows: Readonly<Record<string, readonly RegExp[]>> = {
   '08-ai-sdk.ts': [/tool_result 18 °C and sunny in Lisbon\nassistant {3}No, leave it at home\./],
   '09-any-agent.ts': [/^memory: (injected|resumed|loaded|completed)$/m, /^agent: .*Ada/m],
   '10-client.ts': [/Ada\.\nturn: complete\nfork: true\nlisted: From a client\nerror: 404 not_found\n/],
+  '13-chat-room.ts': [
+    /^Ada sees Ada: Hello from Ada$/m,
+    /^Bob sees the agent: Welcome, both of you\.$/m,
+    /^Bob sees Bob: I am back$/m,
+    /^found: true$/m,
+  ],
   '11-service.ts': [/^own: My application\nevents: ended\nwithout a token: 401$/m],
 }
 

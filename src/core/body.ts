@@ -13,14 +13,19 @@ export const previewBytes = 1_024
 
 /** A payload to store. */
 export interface NewBlob {
+  /** SHA-256 of the bytes, in hexadecimal. */
   readonly hash: string
+  /** The bytes. */
   readonly data: Uint8Array
 }
 
 /** A message body as it is stored and hashed. */
 export interface Body {
+  /** JSON, in which large parts are references to blobs. */
   readonly text: string
+  /** SHA-256 of the text, in hexadecimal. */
   readonly hash: string
+  /** The parts that are stored apart. */
   readonly blobs: readonly NewBlob[]
 }
 

@@ -142,16 +142,11 @@ export interface ListedConversation extends Conversation {
   readonly branch: Branch
 }
 
-/** The filters of a list that a search has too: one user's conversations by the prefix of their keys, or by
- *  their metadata. A search in up to 1,000 conversations takes time for those only, however many others the
- *  store has. */
-export type SearchFilter = Pick<
-  ConversationFilter,
-  'channel' | 'project' | 'keyPrefix' | 'labelPrefix' | 'tag' | 'metadata'
->
-
-/** The order and size of a page of hits, and where to search. */
-export interface SearchOptions extends SearchFilter {
+/** The order and size of a page of hits, and where to search: in one user's conversations by the prefix of
+ *  their keys, for example, or by their metadata. A search in up to 1,000 conversations takes time for those
+ *  only, however many others the store has. */
+export interface SearchOptions
+  extends Pick<ConversationFilter, 'channel' | 'project' | 'keyPrefix' | 'labelPrefix' | 'tag' | 'metadata'> {
   /** `newest` (default) lists the newest messages first, `ranked` the most relevant of the newest 2,000. */
   readonly order?: 'newest' | 'ranked'
   /** Most hits of a page, 1 to 200. Default: 20. */
@@ -173,6 +168,12 @@ export interface SearchOptions extends SearchFilter {
   /** Ends the search, which then rejects with the reason of the signal. */
   readonly signal?: AbortSignal
 }
+
+/** The filters of a list that a search has too. */
+export type SearchFilter = Pick<
+  SearchOptions,
+  'channel' | 'project' | 'keyPrefix' | 'labelPrefix' | 'tag' | 'metadata'
+>
 
 /** A range of a text, as UTF-16 offsets [start, end). */
 export interface TextHit {

@@ -9,11 +9,15 @@ import { estimateTokens } from './tokens.ts'
 
 /** A checked message, before it gets its place and its id. */
 export interface PreparedMessage {
+  /** One of the four stored roles. */
   readonly role: Role
+  /** Content and metadata, as stored. */
   readonly body: Body
   /** Null means now. */
   readonly time: number | null
+  /** An estimate, unless the caller has given a count. */
   readonly tokens: number
+  /** The label of the message, or null. */
   readonly label: string | null
   /** The text of a user message. Null for other roles. */
   readonly said: string | null
@@ -23,7 +27,7 @@ export interface PreparedMessage {
 export function prepareMessages(
   messages: readonly NewMessage[],
   field = 'messages',
-): NonEmpty<PreparedMessage> {
+): readonly [PreparedMessage, ...PreparedMessage[]] {
   checkNonEmpty(messages, field)
   return messages.map((message, i) =>
     prepareMessage(message, `${field}[${i}]`),

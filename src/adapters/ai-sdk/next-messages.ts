@@ -1,6 +1,6 @@
 import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import { type AgentModel, resolveModel } from '../../agent/agent-model.ts'
-import { continuationPrompt, type Interruption, interruptedAt } from '../../agent/interruption.ts'
+import { continuationPrompt, interruptedAt } from '../../agent/interruption.ts'
 import { fit } from '../../context/fit/fit.ts'
 import { windowOf } from '../../context/fit/model-windows.ts'
 import type { Window } from '../../context/fit/window.ts'
@@ -41,7 +41,7 @@ export interface MessagesOptions {
 export interface InterruptedCall {
   /** `question`: there is no answer yet. `results`: the model has not seen the results of its tools, or not
    *  all of them ran. `answer`: the answer stops in the middle. */
-  readonly at: Interruption['at']
+  readonly at: 'question' | 'results' | 'answer'
   /** The messages for the next call. They end with a message of the user, or with tool results, never with a
    *  part of an answer, which many providers refuse: a note asks the model to continue. The note is not
    *  stored. */

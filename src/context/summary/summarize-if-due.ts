@@ -1,6 +1,5 @@
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { budgetOf, type Window } from '../fit/window.ts'
-import type { ReadHistory } from '../read-context.ts'
 import { type SummarizeOptions, type SummaryOutcome, type SummaryStore, summarize } from './summarize.ts'
 import { needsSummary } from './summary-plan.ts'
 
@@ -10,7 +9,7 @@ import { needsSummary } from './summary-plan.ts'
 export async function summarizeIfDue(
   store: SummaryStore,
   at: { readonly conversationId: ConversationId; readonly head: MessageId },
-  history: { readonly summary: ReadHistory['summary']; readonly uncovered: ReadHistory['uncovered'] | null },
+  history: Parameters<typeof needsSummary>[0],
   window: Window,
   summarizer: Pick<SummarizeOptions, 'model' | 'window' | 'signal'> & { readonly pinned?: number },
 ): Promise<SummaryOutcome | null> {

@@ -19,13 +19,16 @@ import { addPairs } from './pairs.ts'
 
 /** A searchable text and its position. */
 export interface Token {
+  /** The word, without case and accents. */
   readonly text: string
   /** Part positions [from, to): parts are numbered through the text, and a token covers one or more of
    *  them. */
   readonly from: number
+  /** The position after its last part. */
   readonly to: number
   /** UTF-16 offsets [start, end) in the source text. */
   readonly start: number
+  /** The offset after its last unit. */
   readonly end: number
 }
 

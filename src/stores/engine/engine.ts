@@ -5,7 +5,9 @@ import type { ParamsOf, RowOf, StatementName } from './statements.ts'
 
 /** A statement that a program asks its engine to run. */
 export interface StatementCall {
-  readonly name: StatementName
+  /** The name of the statement: a member of the dialect's `queries`. */
+  readonly name: string
+  /** The parameters by name. A list of conversations also has `filters`, which its text depends on. */
   readonly params: object
   /** What the program reads of the result. If nothing, an engine may send the statement later, together
    *  with the next one, as long as the transaction fails if the statement fails. If the rows are only read
@@ -13,7 +15,9 @@ export interface StatementCall {
   readonly wants: 'rows' | 'count' | 'nothing' | 'later'
 }
 
+/** The result of a statement. */
 export interface StatementResult {
+  /** The rows that it returned. */
   readonly rows: readonly unknown[]
   /** The number of written rows. */
   readonly changes: number
@@ -38,6 +42,7 @@ export type Program<T> = Generator<StatementCall, T, StatementResult>
 
 /** A query for the search index: messages that contain all of these tokens. */
 export interface TokenMatch {
+  /** All of these tokens. */
   readonly all: readonly string[]
   /** For each prefix, a token that begins with it. */
   readonly prefixes: readonly string[]
@@ -49,7 +54,9 @@ export interface TokenMatch {
 
 /** A problem that an engine finds in its own files. */
 export interface EngineFault {
+  /** Whether content is affected. */
   readonly severity: Severity
+  /** The problem, for people. */
   readonly what: string
 }
 
@@ -62,6 +69,7 @@ export type IndexWork = 'tidy' | 'clear'
 /** The port of a driver: transactions over its own SQL. Errors of the database are thrown as
  *  SkeinErrors. */
 export interface Engine {
+  /** The clock and the ids of new conversations. */
   readonly source: Source
   /** How long a holder keeps a branch without renewing its turn. */
   readonly leaseMs: number
@@ -100,6 +108,7 @@ export interface Engine {
   readonly indexForm?: number
   /** The text of a query in the language of the engine's index. */
   matchText(match: TokenMatch): string
+  /** Closes what the engine owns. */
   close(): Promise<void>
 }
 
@@ -130,4 +139,12 @@ export function* run<N extends StatementName>(name: N, params: ParamsOf<N>): Pro
 /** Runs a statement and returns the number of written rows. */
 export function* countChanges<N extends StatementName>(name: N, params: ParamsOf<N>): Program<number> {
   return (yield { name, params, wants: 'count' }).changes
+}
+
+/** Runs a program to its end, statement by statement, on a database that answers at once. A database behind
+ *  a network does the same with `await`. */
+export function runProgram<T>(program: Program<T>, call: (call: StatementCall) => StatementResult): T {
+  let step = program.next()
+  while (!step.done) step = program.next(call(step.value))
+  return step.value
 }

@@ -13,7 +13,7 @@ import { checkLease } from '../check/lease.ts'
 import { parseTarget } from '../check/target.ts'
 import { withIndexing } from '../store/background-index.ts'
 import { followHub } from '../store/follow-hub.ts'
-import { storeOver } from '../store/store-over.ts'
+import { storeWithHub } from '../store/store-over.ts'
 import type { Naming } from './batch.ts'
 import { type PostgresEngine, postgresEngine } from './engine.ts'
 import { joinedEngine } from './joined-engine.ts'
@@ -229,7 +229,7 @@ function over(
   const hub = followHub(engine)
   const version = () => schemaVersion(pool)
   const quick = (on: PostgresEngine) =>
-    withQuickClaim(withQuickAppend(storeOver(on, version, hub), on, hub.wake), on)
+    withQuickClaim(withQuickAppend(storeWithHub(on, version, hub), on, hub.wake), on)
   return { ...quick(engine), within: client => quick(joinedEngine(client, shared)) }
 }
 

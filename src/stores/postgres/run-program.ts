@@ -154,7 +154,7 @@ function compiler(tenant: string, leaseClock: () => LeaseClock): Compiler {
       return textsOf(call).map(statement => bind(statement, params))
     },
     bulkOf({ name }, rows) {
-      const statement = bulk.get(name) ?? prepare(bulkQueries[name]!, name)
+      const statement = bulk.get(name) ?? prepare(bulkQueries[name as StatementName]!, name)
       bulk.set(name, statement)
       const columns = statement.params.map(param => [param.name, rows.map(row => row[param.name as never])])
       return bind(statement, { ...Object.fromEntries(columns), tenant })
@@ -162,13 +162,13 @@ function compiler(tenant: string, leaseClock: () => LeaseClock): Compiler {
   }
 
   function textsOf({ name, params }: StatementCall): readonly PreparedStatement[] {
-    const text = queries[name]
+    const text = queries[name as StatementName]
     const filters = typeof text === 'function' ? (params as ListParams).filters : []
     const key = filters.length > 0 ? `${name} ${filters.join(' ')}` : name
     const made = known.get(key)
     if (made) return made
     const texts = typeof text === 'function' ? [text(filters)] : typeof text === 'string' ? [text] : text
-    const statements = texts.map(one => prepare(one, name, rowReaders[name]))
+    const statements = texts.map(one => prepare(one, name, rowReaders[name as StatementName]))
     known.set(key, statements)
     return statements
   }

@@ -3,16 +3,18 @@ import type { Remnant } from '../../core/removal.ts'
 import type { Source } from '../../core/source.ts'
 import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { statementChannel } from '../../system/debug.ts'
-import type {
-  Engine,
-  Program,
-  StatementCall,
-  StatementResult,
-  TokenMatch,
-  WriteMode,
+import {
+  type Engine,
+  type Program,
+  runProgram,
+  type StatementCall,
+  type StatementResult,
+  type WriteMode,
 } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
+import type { StatementName } from '../engine/statements.ts'
 import { checkpoints } from './checkpoints.ts'
+import { compileQuery, ftsQuery } from './dialect.ts'
 import { isBusy, translate } from './errors.ts'
 import { closedError, groupCommit } from './group-commit.ts'
 import { queries } from './queries/index.ts'
@@ -70,7 +72,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     query,
     read,
     write,
-    matchText,
+    matchText: ftsQuery,
     inspect,
     removeTraces,
     compact,
@@ -87,7 +89,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   }
 
   async function query<T>(program: () => Program<T>): Promise<T> {
-    return atOnce(() => runToEnd(program(), call), isOurs, file)
+    return atOnce(() => runProgram(program(), call), isOurs, file)
   }
 
   /** A reader only waits for a process that has just opened the file after a crash, or that is the last to
@@ -95,7 +97,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   async function read<T>(program: () => Program<T>): Promise<T> {
     return atOnce(
       () => {
-        if (isTheirs()) return runToEnd(program(), call)
+        if (isTheirs()) return runProgram(program(), call)
         begin()
         return finish(program)
       },
@@ -151,7 +153,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
 
   function finish<T>(program: () => Program<T>): T {
     try {
-      const result = runToEnd(program(), call)
+      const result = runProgram(program(), call)
       commit()
       return result
     } catch (error) {
@@ -163,7 +165,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   function runNested<T>(program: () => Program<T>): T {
     savepoint()
     try {
-      const result = runToEnd(program(), call)
+      const result = runProgram(program(), call)
       release()
       return result
     } catch (error) {
@@ -270,18 +272,6 @@ function runner(db: Database, sql: string): () => void {
   return () => void (statementChannel.hasSubscribers ? traced(sql, run) : run())
 }
 
-/** The query in the language of FTS5. Tokens contain no quotes, so quoting them is enough. */
-export function matchText({ all, prefixes, any, none }: TokenMatch): string {
-  const wanted = [...all.map(quote), ...prefixes.map(prefix => `${quote(prefix)}*`)]
-  for (const list of any) wanted.push(`(${list.map(quote).join(' OR ')})`)
-  const unwanted = none.map(token => ` NOT ${quote(token)}`).join('')
-  return `(${wanted.join(' AND ')})${unwanted}`
-}
-
-function quote(token: string): string {
-  return `"${token}"`
-}
-
 interface Prepared {
   readonly statement: Statement
   readonly names: readonly string[]
@@ -311,7 +301,7 @@ function caller(db: Database): (call: StatementCall) => StatementResult {
   }
 
   function prepare({ name, params }: StatementCall): readonly Prepared[] {
-    const text = queries[name]
+    const text = queries[name as StatementName]
     const filters = typeof text === 'function' ? (params as ListParams).filters : []
     const key = filters.length > 0 ? `${name} ${filters.join(' ')}` : name
     const known = prepared.get(key)
@@ -346,25 +336,4 @@ function traced(name: string, run: () => StatementResult): StatementResult {
 /** Lists are passed as JSON, for `json_each`. */
 function bindable(value: unknown): unknown {
   return Array.isArray(value) ? JSON.stringify(value) : value
-}
-
-/** Runs a program to its end, statement by statement. */
-function runToEnd<T>(program: Program<T>, call: (call: StatementCall) => StatementResult): T {
-  let step = program.next()
-  while (!step.done) step = program.next(call(step.value))
-  return step.value
-}
-
-/** An SQL text with the names of its parameters in order. */
-interface CompiledQuery {
-  readonly sql: string
-  readonly names: readonly string[]
-}
-
-/** Replaces each `@name` by the result of `mark`. Each occurrence of a name is a separate parameter. */
-export function compileQuery(text: string, mark: (position: number) => string): CompiledQuery {
-  const names: string[] = []
-  // An `@` after another one, or without a letter after it, is an operator.
-  const sql = text.replace(/(?<!@)@([a-z_]+)/g, (_, name: string) => mark(names.push(name)))
-  return { sql, names }
 }

@@ -39,12 +39,14 @@ import { measureStore } from './measure-store.ts'
 import { overviewsOf } from './read-overviews.ts'
 import { searchStore } from './search-store.ts'
 
-/** The Store port over an engine: checks the input, then runs the program for the operation. */
-export function storeOver(
-  given: Engine,
-  schemaVersion: () => Promise<number>,
-  hub: FollowHub = followHub(given),
-): Store {
+/** The Store port over an engine: checks the input, then runs the program for the operation.
+ *  `schemaVersion` reads the number of the last migration. */
+export function storeOver(engine: Engine, schemaVersion: () => Promise<number>): Store {
+  return storeWithHub(engine, schemaVersion, followHub(engine))
+}
+
+/** The same with a hub of the driver, which it can wake. */
+export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>, hub: FollowHub): Store {
   const engine = wakingAfterWrites(given, hub)
   const { query, read, write, source } = engine
   const now = () => source.now()
@@ -130,7 +132,7 @@ export function storeOver(
         ...given,
         write: (program, mode) => given.write(() => ifVersion(conversation, versions, program), mode),
       }
-      return storeOver(conditional, schemaVersion, hub)
+      return storeWithHub(conditional, schemaVersion, hub)
     },
 
     createBranch: async (id, at, branch) => {

@@ -51,7 +51,7 @@ export const searchFilterCases: readonly ContractCase[] = [
         'bob 2',
       ])
       assert.deepEqual(await found(store, { labelPrefix: 'run:ada:' }), ['ada 1', 'ada 2'])
-      assert.deepEqual(await found(store, { keyPrefix: 'nobody' }), [])
+      assert.deepEqual(await found(store, { keyPrefix: 'web:cy' }), [])
       assert.deepEqual(await found(store, { keyPrefix: 'web:ada' }, 'heron -adam'), ['ada 1', 'ada 2'])
       assert.deepEqual(await found(store, { keyPrefix: 'web:bob', order: 'ranked' }, 'her*'), [
         'bob 1',
