@@ -77,7 +77,8 @@ export function createWorker(
     ended,
     async stop({ finishWithinMs = 0 } = {}) {
       claiming.abort()
-      if (finishWithinMs > 0) await Promise.race([ended, wait(finishWithinMs, source)])
+      // With `idle`: the timer of a long limit would keep the process alive.
+      if (finishWithinMs > 0) await Promise.race([ended, wait(finishWithinMs, source, idle.signal)])
       running.abort()
       await ended
     },
