@@ -14,7 +14,7 @@ import { makeTurn } from '../workload.ts'
 const bin = join(import.meta.dirname, '../../dist/cli/skein.cjs')
 const messages = 40_000
 /** Milliseconds after the start at which the signal is sent. */
-const moments = [150, 300, 600, 1_200]
+const moments = [80, 150, 300, 600, 1_200]
 
 export const stopSuite: Suite = {
   name: 'stop',
@@ -40,6 +40,10 @@ export const stopSuite: Suite = {
       stats: ['stats', '--db', db],
       show: ['show', 'cli:long', '--all', '--db', db],
       gc: ['gc', '--db', db],
+      'ls --all': ['ls', '--all', '--limit', '1000', '--db', db],
+      'tree --all': ['tree', '--all', '--db', db],
+      'dispatch work': ['dispatch', 'work', '-m', 'scripted', '--db', db],
+      'dispatch ls --watch': ['dispatch', 'ls', '--watch', '--db', db],
     }
     const lines: Line[] = []
     for (const [name, args] of Object.entries(commands)) {

@@ -77,12 +77,8 @@ export function createWorker(
     ended,
     async stop({ finishWithinMs = 0 } = {}) {
       claiming.abort()
-      if (finishWithinMs > 0) {
-        // A timer that is left would keep the process alive.
-        const isOver = new AbortController()
-        await Promise.race([ended, wait(finishWithinMs, source, isOver.signal)])
-        isOver.abort()
-      }
+      // With `idle`: the timer of a long limit would keep the process alive.
+      if (finishWithinMs > 0) await Promise.race([ended, wait(finishWithinMs, source, idle.signal)])
       running.abort()
       await ended
     },

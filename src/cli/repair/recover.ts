@@ -9,6 +9,7 @@ import {
 import { type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
+import { stopOnInterrupt } from '../command-line/stop-on-interrupt.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { formatInteger, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
@@ -38,12 +39,14 @@ export const recoverCommand: CommandHandler = async (args, context) => {
   const unfinished = `${to}.${process.pid}.unfinished`
   const progress = createProgressBar(context, 'recovering', 'conversations')
   const losses: RecoverLoss[] = []
+  // Ctrl+C removes the unfinished files too.
+  using stop = stopOnInterrupt(context, { exits: true })
   try {
     let result: RecoverResult
     {
       await using target = await openStore(unfinished, { durability: 'normal' })
       result = await recoverFile(damaged, target, {
-        signal: context.signal,
+        signal: stop.signal,
         onLoss: loss => losses.push(loss),
         onProgress: (done, total) => progress.show(done, total),
       })

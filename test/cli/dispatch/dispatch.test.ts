@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { commandShapes as shapes } from '../../../src/api/schema/command/index.ts'
+import { start } from '../running.ts'
 import { type Home, home } from '../skein.ts'
 
 // Many processes on few cores.
@@ -142,4 +143,12 @@ test('asks for the project if several have the task, and refuses bad input', asy
   expect(await here.skein(['dispatch', 'submit', ' '])).toMatchObject({ code: 2 })
   expect(await here.skein(['dispatch', 'submit', '--id', 'x'.repeat(600), 'd'])).toMatchObject({ code: 2 })
   expect(await here.skein(['dispatch', 'work', '--workers', 'many'])).toMatchObject({ code: 2 })
+})
+
+test.each(['SIGINT', 'SIGTERM'] as const)('a worker without a dispatch ends at %s', async signal => {
+  using here = home()
+  const worker = start(here, ['dispatch', 'work'])
+  await worker.complains('Ctrl+C stops')
+  worker.kill(signal)
+  await worker.ended
 })

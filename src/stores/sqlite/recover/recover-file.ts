@@ -70,10 +70,11 @@ export async function recoverFile(
     }))
     const losses = { lost: 0, emptied: 0, rehung: 0, other: 0 }
     const onGap = (gap: TableGap) => void gaps.push(gap)
-    const messages = keysByConversation(db, onGap)
-    const lost = lostMessages(db, new Set([...messages.values()].flat()))
-    const conversations = conversationsIn(db, messages, onGap)
+    const messages = await keysByConversation(db, onGap, signal)
+    const lost = await lostMessages(db, new Set([...messages.values()].flat()), signal)
+    const conversations = await conversationsIn(db, messages, onGap, signal)
     const blobs = blobShelf(db, onGap)
+    await pause(signal)
     let [done, whole, count, tasks] = [0, 0, 0, 0]
 
     await takeIn(target, records(), {
@@ -116,7 +117,7 @@ export async function recoverFile(
         if (total() === before) whole++
         done++
         onProgress?.(done, conversations.size)
-        await giveWay()
+        await pause(signal)
       }
       for (const record of recoverTasks(db, new Set(conversations.values()), onGap)) {
         yield { record, file: '', line: 0 }
@@ -189,17 +190,28 @@ function mendSchema(path: string): readonly string[] {
   }
 }
 
+/** Rows to read between two looks at the signal. */
+const rowsAtOnce = 2_000
+
+/** Lets signals arrive. Throws if this one is aborted. */
+async function pause(signal: AbortSignal | undefined): Promise<void> {
+  await giveWay()
+  signal?.throwIfAborted()
+}
+
 /** The row ids of all readable messages, by the conversation that they name. */
-function keysByConversation(
+async function keysByConversation(
   db: Database,
   onGap: (gap: TableGap) => void,
-): ReadonlyMap<number, readonly number[]> {
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<number, readonly number[]>> {
   const byConversation = new Map<number, number[]>()
   const keys = rowKeys(db, 'skein_messages', 'n', onGap)
   if (keys.length === 0) return byConversation
   const owner = db.prepare('SELECT conv FROM skein_messages NOT INDEXED WHERE n = ?').pluck()
   const indexed = ownersByIndex(db)
-  for (const n of keys) {
+  for (const [i, n] of keys.entries()) {
+    if (i % rowsAtOnce === 0) await pause(signal)
     const said = attempt(() => owner.get(n))
     if (typeof said !== 'number') continue
     const other = indexed.get(n)
@@ -220,30 +232,33 @@ function ownersByIndex(db: Database): ReadonlyMap<number, number> {
 }
 
 /** Messages that are in an index but not readable in the table, by conversation. */
-function lostMessages(
+async function lostMessages(
   db: Database,
   readable: ReadonlySet<number>,
-): ReadonlyMap<number, readonly LostMessage[]> {
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<number, readonly LostMessage[]>> {
   const places = new Map<number, { conv: number; seq: number }>()
   const ids = new Map<number, string>()
-  for (const { n, conv, seq } of indexRows<{ n: number; conv: number; seq: number }>(
+  for await (const { n, conv, seq } of indexRows<{ n: number; conv: number; seq: number }>(
     'conv, seq',
     'skein_messages_seq',
   ))
     places.set(n, { conv, seq })
-  for (const { n, id } of indexRows<{ n: number; id: string }>('id', 'skein_messages_id')) ids.set(n, id)
+  for await (const { n, id } of indexRows<{ n: number; id: string }>('id', 'skein_messages_id'))
+    ids.set(n, id)
   const lost = new Map<number, LostMessage[]>()
   for (const [n, { conv, seq }] of places) {
     lost.set(conv, [...(lost.get(conv) ?? []), { seq, id: ids.get(n) ?? null }])
   }
   return lost
 
-  function* indexRows<T extends { n: number }>(columns: string, index: string): Generator<T> {
+  async function* indexRows<T extends { n: number }>(columns: string, index: string): AsyncGenerator<T> {
     for (const order of ['ASC', 'DESC']) {
       const by = columns.split(', ').map(column => `${column} ${order}`)
       const sql = `SELECT n, ${columns} FROM skein_messages INDEXED BY ${index} ORDER BY ${by.join(', ')}`
       const rows = attempt(() => db.prepare(sql).iterate() as IterableIterator<T>)
-      for (;;) {
+      for (let i = 0; ; i++) {
+        if (i % rowsAtOnce === 0) await pause(signal)
         const next = attempt(() => rows?.next())
         // Broken off: the rest is read from the other end.
         if (!next) break
@@ -255,18 +270,20 @@ function lostMessages(
 }
 
 /** The conversations in the table, in its index, and those named by messages. An unknown id is null. */
-function conversationsIn(
+async function conversationsIn(
   db: Database,
   messages: ReadonlyMap<number, readonly number[]>,
   onGap: (gap: TableGap) => void,
-): ReadonlyMap<number, ConversationId | null> {
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<number, ConversationId | null>> {
   const found = new Map<number, ConversationId | null>()
   const keys = rowKeys(db, 'skein_conversations', 'c', onGap)
   const idOf = attempt(() => db.prepare('SELECT id FROM skein_conversations NOT INDEXED WHERE c = ?').pluck())
   const isGoing = attempt(() =>
     db.prepare('SELECT purging FROM skein_conversations NOT INDEXED WHERE c = ?').pluck(),
   )
-  for (const c of keys) {
+  for (const [i, c] of keys.entries()) {
+    if (i % rowsAtOnce === 0) await pause(signal)
     const id = attempt(() => conversationId(idOf!.get(c) as string))
     if (id) found.set(c, id)
   }
@@ -278,12 +295,16 @@ function conversationsIn(
       .all(),
   ) as { c: number; id: string }[] | undefined
   const taken = new Set(found.values())
-  for (const { c, id } of known ?? []) {
+  for (const [i, { c, id }] of (known ?? []).entries()) {
+    if (i % rowsAtOnce === 0) await pause(signal)
     const read = attempt(() => conversationId(id))
     if (read && !found.has(c) && !taken.has(read)) found.set(c, read)
   }
   for (const conv of messages.keys()) if (!found.has(conv)) found.set(conv, null)
   // Conversations that were being purged stay deleted.
-  for (const conv of found.keys()) if (attempt(() => isGoing!.get(conv)) === 1) found.delete(conv)
+  for (const [i, conv] of [...found.keys()].entries()) {
+    if (i % rowsAtOnce === 0) await pause(signal)
+    if (attempt(() => isGoing!.get(conv)) === 1) found.delete(conv)
+  }
   return found
 }
