@@ -39,11 +39,12 @@ import type {
   WriteOptions,
 } from './requests.ts'
 import { createSend, type RawBody, type Send, type SendRequest, type SendSettings } from './send.ts'
+import { type ApprovalClient, approvalMethods } from './approval-methods.ts'
 import { type TaskClient, taskMethods } from './task-methods.ts'
 
 /** A client of the HTTP service. Its methods have the names of the operations in the OpenAPI document. They
  *  throw ServiceError. */
-export interface Client extends TaskClient {
+export interface Client extends TaskClient, ApprovalClient {
   /** Sends a request of your own to a path below `/api/v1`. */
   readonly send: Send
 
@@ -324,6 +325,7 @@ export function createClient(settings: SendSettings): Client {
     stopTurn: (id, key, options) =>
       write('DELETE', `${conversation(id)}/turns/${encode(key)}`, undefined, options),
 
+    ...approvalMethods(get),
     ...taskMethods(get, post),
     follow: (request = {}) => followEvents(send, request),
 
