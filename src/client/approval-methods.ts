@@ -21,15 +21,12 @@ export interface ApprovalClient {
 }
 
 /** The methods for approvals over a function of the client. */
-export function approvalMethods(
-  get: <T>(path: string, request?: SendRequest) => Promise<T>,
-): ApprovalClient {
+export function approvalMethods(get: <T>(path: string, request?: SendRequest) => Promise<T>): ApprovalClient {
   const inConversation = (id: string) => `/conversations/${encodeURIComponent(id)}/approvals`
   const one = (id: string, approval: string) => `${inConversation(id)}/${encodeURIComponent(approval)}`
   return {
     listAllApprovals: (query = {}, options) => get('/approvals', { query: { ...query }, ...options }),
-    listApprovals: (id, query = {}, options) =>
-      get(inConversation(id), { query: { ...query }, ...options }),
+    listApprovals: (id, query = {}, options) => get(inConversation(id), { query: { ...query }, ...options }),
     getApproval: (id, approval, options) => get(one(id, approval), options),
     // Not repeated: a second answer would be refused.
     answerApproval: (id, approval, answer, options) =>

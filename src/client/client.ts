@@ -17,6 +17,7 @@ import type { StretchJson } from '../api/stretch.ts'
 import type { SummaryJson } from '../api/summary.ts'
 import type { TurnJson } from '../api/turn.ts'
 import type { TurnEventJson } from '../api/turn-event.ts'
+import { type ApprovalClient, approvalMethods } from './approval-methods.ts'
 import { type FollowedJson, type FollowRequest, followEvents } from './follow.ts'
 import { readEvents } from './read-events.ts'
 import type {
@@ -39,7 +40,6 @@ import type {
   WriteOptions,
 } from './requests.ts'
 import { createSend, type RawBody, type Send, type SendRequest, type SendSettings } from './send.ts'
-import { type ApprovalClient, approvalMethods } from './approval-methods.ts'
 import { type TaskClient, taskMethods } from './task-methods.ts'
 
 /** A client of the HTTP service. Its methods have the names of the operations in the OpenAPI document. They

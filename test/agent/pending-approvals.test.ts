@@ -54,7 +54,9 @@ describe('an approval that nobody is there to give', () => {
     const { one } = guarded()
     let calls = 0
     const model = scripted({ script: [{ calls: [call('deploy')] }] })
-    const counted = { ...model, stream(request: ModelRequest) {
+    const counted = {
+      ...model,
+      stream(request: ModelRequest) {
         calls++
         return model.stream(request)
       },

@@ -5,6 +5,7 @@ import { createClient } from '../../src/client/index.ts'
 import { textOf } from '../../src/core/message.ts'
 import type { ModelRequest } from '../../src/core/model.ts'
 import { pathOf } from '../../src/core/path.ts'
+import { size } from '../battery/size.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { postgresUrl } from '../support/postgres-url.ts'
 import { startService, type TestService } from './harness.ts'
@@ -74,10 +75,12 @@ describe.each(engines)('approvals over HTTP on $engine', ({ database }) => {
     const path = await pathOf(service.store, head!)
     expect(JSON.stringify(path.map(({ content }) => content))).toContain('it is Friday')
     expect(textOf(path.at(-1)!)).toBe('The shop is deployed.')
-    await expect(client.answerApproval(id, find('deploy shop').id, { answer: 'deny' })).rejects.toMatchObject({
-      status: 409,
-      code: 'expired',
-    })
+    await expect(client.answerApproval(id, find('deploy shop').id, { answer: 'deny' })).rejects.toMatchObject(
+      {
+        status: 409,
+        code: 'expired',
+      },
+    )
     expect(await client.getApproval(id, find('deploy shop').id)).toMatchObject({ answer: 'allow' })
     await first.close()
   })
@@ -85,7 +88,7 @@ describe.each(engines)('approvals over HTTP on $engine', ({ database }) => {
   it('are answered once if many clients of two services answer at the same moment', async () => {
     const { tools, runs } = guarded()
     const db = await database()
-    const rounds = 20
+    const rounds = size({ gate: 3, full: 20 })
     const script = ({ messages }: ModelRequest) =>
       messages.at(-1)!.role === 'user' ? { calls: [call('c1', 'shop')] } : 'done'
     await using one = await startService({ ...(db !== undefined && { db }), tools, script })

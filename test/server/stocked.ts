@@ -62,7 +62,13 @@ async function waitingCall(store: Store): Promise<Pick<Things, 'waiting' | 'appr
     { turn: { key: 'waits', step: 0, status: 'interrupted' } },
   )
   const request = {
-    ...{ callId: 'c1', name: 'deploy', input: { service: 'shop' }, kind: 'other' as const, title: 'deploy shop' },
+    ...{
+      callId: 'c1',
+      name: 'deploy',
+      input: { service: 'shop' },
+      kind: 'other' as const,
+      title: 'deploy shop',
+    },
     ...{ preview: null, reason: null, scope: 'deploy', conversationId: conversation.id, messageId: head },
     turn: 'waits',
   } as const

@@ -33,6 +33,8 @@ export const answeredApprovalSchema = z
     approval: approvalSchema,
     resumed: z
       .boolean()
-      .describe('the turn continues; false while other calls of it wait, or if this service cannot continue it'),
+      .describe(
+        'the turn continues; false while other calls of it wait, or if this service cannot continue it',
+      ),
   })
   .meta({ id: 'AnsweredApproval', description: 'An answered approval, and whether its turn continues.' })

@@ -31,8 +31,11 @@ export const approvalsCommand: CommandHandler = (args, context) => {
 }
 
 function list(waiting: readonly StoredApproval[], context: CommandContext): void {
-  if (context.json) return printJson(context, { approvals: waiting.map(approvalJson) })
   const { out } = context
+  if (context.json) {
+    printJson(context, { approvals: waiting.map(approvalJson) })
+    return
+  }
   if (waiting.length === 0) {
     if (!context.quiet) context.err.line('no call waits for an approval')
     return
@@ -71,5 +74,9 @@ async function settle(
   printNote(context, `${done}: ${style.safe(title)}`)
   const rest = (await store.listApprovals({ conversationId })).length
   if (rest > 0) printNote(context, `${rest} more of this conversation: skein approvals`)
-  else printNote(context, `the turn continues when its program resumes it: skein resume ${shortenId(conversationId)}`)
+  else
+    printNote(
+      context,
+      `the turn continues when its program resumes it: skein resume ${shortenId(conversationId)}`,
+    )
 }

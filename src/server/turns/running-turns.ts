@@ -101,7 +101,8 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
     try {
       await entry.requests.skipEarlier()
       const options = { onBusy: 'refuse' } as const
-      const run = message === null ? agent.resume(branch, options) : agent.send(branch, message, { key, ...options })
+      const run =
+        message === null ? agent.resume(branch, options) : agent.send(branch, message, { key, ...options })
       entry.run = run
       run.result().then(leave, leave)
       for await (const event of run) {

@@ -29,7 +29,9 @@ export async function readPendingTurn({
     const last = waiting.at(-1) ?? head
     if (last?.role === 'user') return { what: 'questions', count: await countAt(store, head, waiting.length) }
     if (at?.head && waiting.length === 0 && mayWait(head)) {
-      const titles = (await store.listApprovals({ conversationId: head!.conversationId })).map(one => one.title)
+      const titles = (await store.listApprovals({ conversationId: head!.conversationId })).map(
+        one => one.title,
+      )
       if (titles.length > 0) return { what: 'approvals', titles: titles.toReversed() }
     }
     const ending = last?.role === 'assistant' ? answerEnding(last) : null
