@@ -16,7 +16,7 @@ function guarded(more: Partial<ToolDefinition<object>> = {}) {
   return { one, runs: () => runs }
 }
 
-describe('an approval that nobody is there to give', () => {
+describe('an approval that no person is there to give', () => {
   it('is stored, ends the turn without a holder, and is answered later by another agent', async () => {
     const { one, runs } = guarded()
     await using here = await world([{ text: 'I will.', calls: [call('deploy')] }], { tools: { deploy: one } })
