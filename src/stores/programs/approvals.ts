@@ -142,10 +142,11 @@ function* answersIn(conv: Conv): Program<ReadonlyMap<string, EventRow>> {
   return answers
 }
 
-/** Null for a request whose words were erased. */
+/** Null for a request whose words were erased, and for an event that another program wrote without its ids. */
 function dataOf({ data }: EventRow): RequestData | null {
-  const parsed = JSON.parse(data) as Partial<RequestData>
-  return typeof parsed.approval === 'string' ? (parsed as RequestData) : null
+  const parsed = JSON.parse(data) as RequestData
+  const ids = [parsed.approval, parsed.call, parsed.message, parsed.branch, parsed.turn]
+  return ids.every(id => typeof id === 'string') ? parsed : null
 }
 
 function* approvalOf(
