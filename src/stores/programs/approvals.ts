@@ -142,7 +142,7 @@ function* answersIn(conv: Conv): Program<ReadonlyMap<string, EventRow>> {
   return answers
 }
 
-/** Null for a request whose words were erased, and for an event that another program wrote without its ids. */
+/** Null for a request whose words were erased, and for an event without the ids. */
 function dataOf({ data }: EventRow): RequestData | null {
   const parsed = JSON.parse(data) as RequestData
   const ids = [parsed.approval, parsed.call, parsed.message, parsed.branch, parsed.turn]
