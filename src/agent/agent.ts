@@ -4,17 +4,18 @@ import type { Window } from '../context/fit/window.ts'
 import { asBlocks, type Block } from '../core/block.ts'
 import { checkChoice } from '../core/check.ts'
 import { InvalidError } from '../core/errors.ts'
+import { typeName } from '../core/json.ts'
 import type { NewMessage } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
 import { createKeyedQueue } from '../core/wait.ts'
 import { savedWithin } from '../recorder/waiting-turns.ts'
-import { resolveModel } from './agent-model.ts'
+import { type AgentModel, resolveModel } from './agent-model.ts'
 import { approvalMemory } from './approval/approval.ts'
 import { createApprovals } from './approval/approvals.ts'
 import { memoryHistory, type Target, targetName } from './history/history.ts'
 import { storedHistory } from './history/stored-history.ts'
 import { checkModelOptions, modelOptionsOf } from './model-options.ts'
-import type { AgentOptions, SendOptions } from './options.ts'
+import type { AgentOptions, SendOptions, Summarizer } from './options.ts'
 import { createRecollection } from './recall/recollection.ts'
 import type { Reply } from './run/events.ts'
 import { type Run, startRun } from './run/run.ts'
@@ -196,10 +197,20 @@ function summarizerOf(
   window: Window,
 ): AgentState['summarizer'] {
   if (given === undefined) return { model, window }
+  if (isSummarizer(given)) {
+    const { instructions } = given
+    if (typeof instructions !== 'string')
+      throw new InvalidError('summarizer.instructions', `must be text, got ${typeName(instructions)}`)
+    return { ...summarizerOf(given.model, model, window), instructions }
+  }
   const summarizer = resolveModel(given, 'summarizer')
   return summarizer.id === model.id
     ? { model: summarizer, window }
     : { model: summarizer, window: { limit: windowOf(summarizer.id).limit } }
+}
+
+function isSummarizer(given: AgentModel | Summarizer): given is Summarizer {
+  return typeof given === 'object' && given !== null && 'instructions' in given
 }
 
 /** No provider accepts an empty message. */

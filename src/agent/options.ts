@@ -13,6 +13,14 @@ import type { AgentTool } from './tools/tool.ts'
 /** The ports of a store that an agent needs. */
 export type AgentStore = RecordStore & Searcher & ApprovalKeeper
 
+/** How summaries are written. */
+export interface Summarizer {
+  /** The model that writes them. Default: the agent's own. */
+  readonly model?: AgentModel
+  /** What a summary must keep, in words for the model, in addition to ours: `Keep every order number.` */
+  readonly instructions: string
+}
+
 /** What an agent is made of, and the options of its model calls. */
 export interface AgentOptions extends ModelOptions {
   /** Answers every turn: a model of `openModel`, a model of the AI SDK, or a name for `openModel`, such as
@@ -41,8 +49,9 @@ export interface AgentOptions extends ModelOptions {
   /** What to do with older messages that do not fit: leave them out (`sliding_window`, the default), or
    *  summarize them. */
   readonly strategy?: 'sliding_window' | 'summarization'
-  /** The model that writes summaries. Default: the agent's own. */
-  readonly summarizer?: AgentModel
+  /** The model that writes summaries, or a summarizer with instructions of its own. Default: the agent's
+   *  own model. */
+  readonly summarizer?: AgentModel | Summarizer
   /** Sends a digest of earlier conversations that are relevant to the first message, or to a query. It is not
    *  stored as a message. */
   readonly recall?: boolean | { readonly query: string }

@@ -53,7 +53,12 @@ export interface AgentState {
   readonly histories: HistoryStore
   readonly mode: NonNullable<AgentOptions['mode']>
   readonly strategy: NonNullable<AgentOptions['strategy']>
-  readonly summarizer: { readonly model: Model; readonly window: Window }
+  readonly summarizer: {
+    readonly model: Model
+    readonly window: Window
+    /** Further instructions for the model. */
+    readonly instructions?: string
+  }
   /** Null without the option `recall`. */
   readonly recollection: Recollection | null
   readonly system: string | null

@@ -2,6 +2,7 @@ import type { ActivityEvent, FollowChange, TaskEvent } from '../core/follow.ts'
 import { gistOf } from '../core/gist.ts'
 import type { ConversationId } from '../core/ids.ts'
 import type { Message } from '../core/message.ts'
+import { approvalJson } from './approval.ts'
 import { branchHeadJson } from './branch.ts'
 import { storedMessageJson } from './message.ts'
 import type { IsLive } from './path-facts.ts'
@@ -28,6 +29,8 @@ export function followEventJson(
     case 'message':
     case 'erased':
       return { type: change.type, conversation, message: storedMessageJson(change.message) }
+    case 'approval':
+      return { type: change.type, conversation, approval: approvalJson(change.approval) }
     case 'turn':
       return { type: change.type, conversation, turn: turnJson(change.turn, isLive) }
     case 'draft':

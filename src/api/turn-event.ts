@@ -95,6 +95,8 @@ export type TurnEventJson =
       readonly status: 'complete' | 'interrupted'
       /** Why it ended. */
       readonly stop: Finish | 'steps' | 'approval' | 'aborted'
+      /** The calls that wait for an approval: their ids, for `answerApproval`, and the calls in one line. */
+      readonly approvals: readonly { readonly id: string; readonly title: string }[]
       /** The text of the last answer. */
       readonly text: string
       /** The newest stored message. */

@@ -17,6 +17,7 @@ import type { StretchJson } from '../api/stretch.ts'
 import type { SummaryJson } from '../api/summary.ts'
 import type { TurnJson } from '../api/turn.ts'
 import type { TurnEventJson } from '../api/turn-event.ts'
+import { type ApprovalClient, approvalMethods } from './approval-methods.ts'
 import { type FollowedJson, type FollowRequest, followEvents } from './follow.ts'
 import { readEvents } from './read-events.ts'
 import type {
@@ -43,7 +44,7 @@ import { type TaskClient, taskMethods } from './task-methods.ts'
 
 /** A client of the HTTP service. Its methods have the names of the operations in the OpenAPI document. They
  *  throw ServiceError. */
-export interface Client extends TaskClient {
+export interface Client extends TaskClient, ApprovalClient {
   /** Sends a request of your own to a path below `/api/v1`. */
   readonly send: Send
 
@@ -324,6 +325,7 @@ export function createClient(settings: SendSettings): Client {
     stopTurn: (id, key, options) =>
       write('DELETE', `${conversation(id)}/turns/${encode(key)}`, undefined, options),
 
+    ...approvalMethods(get),
     ...taskMethods(get, post),
     follow: (request = {}) => followEvents(send, request),
 

@@ -5,6 +5,7 @@
 // - `read-events.ts`: server-sent events; `follow.ts`: follows and reconnects
 // May import types of api. It uses no package and nothing of Node.
 
+export type { AnsweredApprovalJson, ApprovalJson, ApprovalsJson } from '../api/approval.ts'
 export type { BranchHeadJson, BranchJson } from '../api/branch.ts'
 export type { CompatConversationJson } from '../api/compat.ts'
 export type { ConversationJson } from '../api/conversation.ts'
@@ -29,9 +30,11 @@ export type { DeletedTasksJson, DispatchJson, TaskJson } from '../api/task.ts'
 export type { TurnJson } from '../api/turn.ts'
 export type { TurnEventJson } from '../api/turn-event.ts'
 export type { UsageJson } from '../api/usage.ts'
+export type { ApprovalClient } from './approval-methods.ts'
 export { type Client, createClient } from './client.ts'
 export type { FollowedJson, FollowRequest } from './follow.ts'
 export type {
+  AnswerApprovalRequest,
   AppendBody,
   AskRequest,
   BranchPatchRequest,
@@ -39,6 +42,7 @@ export type {
   ForkRequest,
   FoundConversation,
   ImportedJson,
+  ListApprovalsRequest,
   ListConversationsRequest,
   ListMessagesRequest,
   ListTasksRequest,

@@ -3,12 +3,14 @@ import type { ConversationJson } from '../api/conversation.ts'
 import type { MessageJson } from '../api/message.ts'
 import type { importedSchema, JsonOf } from '../api/schema/index.ts'
 import type {
+  answerApprovalSchema,
   appendSchema,
   askSchema,
   branchPatchSchema,
   conversationPatchSchema,
   dispatchRequestSchema,
   forkSchema,
+  listApprovalsQuery,
   newConversationSchema,
   newTaskSchema,
 } from '../api/schema/request/index.ts'
@@ -38,6 +40,12 @@ export type AppendBody = Readonly<input<typeof appendSchema>>
 
 /** A prompt for a model. */
 export type AskRequest = Readonly<input<typeof askSchema>>
+
+/** Which approvals to list. */
+export type ListApprovalsRequest = Readonly<input<typeof listApprovalsQuery>>
+
+/** An answer to an approval. */
+export type AnswerApprovalRequest = Readonly<input<typeof answerApprovalSchema>>
 
 /** A branch to create. */
 export type ForkRequest = Readonly<input<typeof forkSchema>>

@@ -14,6 +14,8 @@ export interface ToolSettings {
   readonly recall: boolean
   /** Tools that run without asking. Read-only tools always do. */
   readonly allow: readonly string[]
+  /** Tools whose calls wait for an approval where no person can be asked. */
+  readonly ask: readonly string[]
 }
 
 /** A member of the section `subagents`: another agent that the model can give tasks to. */
@@ -25,7 +27,7 @@ export interface SubagentSettings {
   readonly system: string | null
 }
 
-export const toolDefaults: ToolSettings = { recall: false, allow: [] }
+export const toolDefaults: ToolSettings = { recall: false, allow: [], ask: [] }
 
 const toolSettings = {
   recall: valueSetting(
@@ -37,6 +39,11 @@ const toolSettings = {
     'a list of names',
     'none',
     'Tools that run without asking, also where no person can be asked, as in the service and in dispatches. Tools that only read always run. In a terminal and an editor it counts only in your own file.',
+  ),
+  ask: structuredSetting(
+    'a list of names',
+    'none',
+    'Tools that `skein serve` offers to the model although they are neither read-only nor in `allow`: their calls wait until a person answers, over HTTP or with `skein approvals`.',
   ),
 }
 
@@ -56,6 +63,7 @@ export function readTools(section: Section | null, before: ToolSettings): ToolSe
   return {
     recall: readSetting(section, 'recall', toolSettings.recall) ?? before.recall,
     allow: section?.has('allow') ? section.list('allow') : before.allow,
+    ask: section?.has('ask') ? section.list('ask') : before.ask,
   }
 }
 

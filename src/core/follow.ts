@@ -1,3 +1,4 @@
+import type { StoredApproval } from './approval.ts'
 import type { Branch } from './branch.ts'
 import type { Conversation } from './conversation.ts'
 import type { ConversationId } from './ids.ts'
@@ -39,6 +40,12 @@ export type FollowChange =
       readonly type: 'erased'
       /** The message without its content, with `erased` set. */
       readonly message: Message
+    }
+  | {
+      /** A call asks for an approval, or was answered. */
+      readonly type: 'approval'
+      /** The approval as it is now. */
+      readonly approval: StoredApproval
     }
   | {
       /** A turn began, continued or ended. */

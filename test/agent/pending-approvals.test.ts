@@ -16,7 +16,7 @@ function guarded(more: Partial<ToolDefinition<object>> = {}) {
   return { one, runs: () => runs }
 }
 
-describe('an approval that nobody is there to give', () => {
+describe('an approval that no person is there to give', () => {
   it('is stored, ends the turn without a holder, and is answered later by another agent', async () => {
     const { one, runs } = guarded()
     await using here = await world([{ text: 'I will.', calls: [call('deploy')] }], { tools: { deploy: one } })
@@ -54,7 +54,13 @@ describe('an approval that nobody is there to give', () => {
     const { one } = guarded()
     let calls = 0
     const model = scripted({ script: [{ calls: [call('deploy')] }] })
-    const counted = { ...model, stream: (request: ModelRequest) => (calls++, model.stream(request)) }
+    const counted = {
+      ...model,
+      stream(request: ModelRequest) {
+        calls++
+        return model.stream(request)
+      },
+    }
     await using here = await world([], { tools: { deploy: one }, model: counted })
     await here.agent.ask('k', 'go')
     const again = await here.agent.resume('k').result()
@@ -85,7 +91,10 @@ describe('an approval that nobody is there to give', () => {
     const model = scripted({ script: [{ calls: [call('deploy')] }, 'All right.', 'Still not.'] })
     const watched = {
       ...model,
-      stream: (request: ModelRequest) => (requests.push(request), model.stream(request)),
+      stream(request: ModelRequest) {
+        requests.push(request)
+        return model.stream(request)
+      },
     }
     await using here = await world([], { tools: { deploy: one }, model: watched })
     const { approvals } = await here.agent.ask('k', 'go')
@@ -126,7 +135,7 @@ describe('an approval that nobody is there to give', () => {
       approve: async ({ conversationId }) => {
         const [waiting] = await here.store.listApprovals()
         await here.store.answerApproval(conversationId!, waiting!.id, { answer: 'deny', comment: 'no' })
-        return 'allow'
+        return 'allow' as const
       },
     })
     await here.agent.ask('k', 'go')

@@ -63,6 +63,26 @@ describe('a conversation that exceeds its window', () => {
     expect(conversation.tokensUsed).toBe(replied)
   })
 
+  it('is summarized with instructions of the application', async () => {
+    const asked: string[] = []
+    const model = scripted({
+      id: 'small',
+      script: ({ messages }) => {
+        asked.push(messages.map(textOf).join('\n'))
+        return 'They counted.'
+      },
+    })
+    const summarizer = { model, instructions: 'Keep every order number.' }
+    const { script } = listening()
+    const options = { strategy: 'summarization', summarizer, window: { limit: 2_000 } } as const
+    await using here = await world(script, options)
+    for (let i = 0; i < 30; i++) await here.agent.ask('talk', long(`message ${i}`))
+    expect(asked.length).toBeGreaterThan(0)
+    for (const text of asked) expect(text).toContain('Keep every order number.')
+    const wrong = { instructions: 3 } as never
+    expect(() => here.another([], { summarizer: wrong })).toThrow('summarizer.instructions: must be text')
+  })
+
   it('continues with an extractive summary if the model fails, and reports it', async () => {
     const summarizer = scripted({ id: 'small', script: () => ({ fail: 500 }) })
     const { script, last } = listening()

@@ -50,7 +50,7 @@ test('uses the documented defaults without a file and without variables (S0-49)'
     mcp: {},
     agents: {},
     acp: { tell: 24_000, summarize: false, recall: true },
-    tools: { recall: false, allow: [] },
+    tools: { recall: false, allow: [], ask: [] },
     server: {
       listen: { host: '127.0.0.1', port: 4717 },
       publicUrl: null,

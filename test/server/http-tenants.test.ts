@@ -39,7 +39,7 @@ function problem(body: Record<string, unknown>) {
 const ofNoThing = new Set(
   (
     'listConversations createConversation findOrCreateByKey search getStats exportAll importRecords ' +
-    'submitTask listTasks deleteProject'
+    'submitTask listTasks deleteProject listAllApprovals'
   ).split(' '),
 )
 
@@ -55,6 +55,8 @@ describe('tenants (R19)', () => {
       blob: '0'.repeat(64),
       task: 'never',
       work: 'never',
+      waiting: '00000000-0000-4000-8000-000000000000',
+      approval: 'never',
     }
     const withoutIds = (text: string, ids: typeof things) =>
       Object.values(ids)

@@ -50,6 +50,8 @@ describe('every operation of the OpenAPI document', () => {
       blob: '0'.repeat(64),
       turn: 'none',
       work: 'none',
+      waiting: '00000000-0000-4000-8000-000000000000',
+      approval: 'none',
     }
     const invalid = {
       ...nothing,
@@ -59,6 +61,7 @@ describe('every operation of the OpenAPI document', () => {
       leaf: 'x',
       blob: 'x',
       work: '\0',
+      waiting: 'x',
     }
     for (const [id, { request }] of Object.entries(operations)) {
       const { path, ...sent } = request(nothing)

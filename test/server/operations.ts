@@ -14,6 +14,9 @@ export interface Things {
   readonly turn: string
   /** A task in the queue. */
   readonly work: string
+  /** A conversation with a call that waits for an approval, and the approval. */
+  readonly waiting: string
+  readonly approval: string
 }
 
 /** One request for an operation. */
@@ -131,6 +134,17 @@ export const operations: Readonly<Record<string, Operation>> = {
     request: ({ conversation, turn }) => ({
       method: 'DELETE',
       path: `/conversations/${conversation}/turns/${encodeURIComponent(turn)}`,
+    }),
+  },
+  listAllApprovals: get(() => '/approvals?status=any'),
+  listApprovals: get(({ waiting }) => `/conversations/${waiting}/approvals`),
+  getApproval: get(({ waiting, approval }) => `/conversations/${waiting}/approvals/${approval}`),
+  answerApproval: {
+    scope: 'ask',
+    status: 200,
+    request: ({ waiting, approval }) => ({
+      path: `/conversations/${waiting}/approvals/${approval}`,
+      body: { answer: 'deny', comment: 'not today' },
     }),
   },
   submitTask: order('/tasks', { description: 'Find the cause', project: 'web' }, 201),

@@ -1,4 +1,5 @@
 import type { Store } from '../../src/core/ports.ts'
+import { approvalIdOf, approvalRequestEvent } from '../../src/recorder/approval-request.ts'
 import type { Things } from './operations.ts'
 
 /** A PNG of one pixel, padded so that it becomes a blob. */
@@ -43,5 +44,34 @@ export async function stock(store: Store, task = 'task-1'): Promise<Things> {
     blob: message!.blobs[0]!.hash,
     turn,
     work: work.id,
+    ...(await waitingCall(store)),
   }
+}
+
+/** A conversation with a call that waits for an approval. */
+async function waitingCall(store: Store): Promise<Pick<Things, 'waiting' | 'approval'>> {
+  const { conversation, branch } = await store.create({ title: 'Waiting' })
+  const call = { type: 'tool_call', callId: 'c1', name: 'deploy', input: { service: 'shop' } } as const
+  const { head } = await store.append(
+    branch,
+    null,
+    [
+      { role: 'user', content: 'Deploy it' },
+      { role: 'assistant', content: [call] },
+    ],
+    { turn: { key: 'waits', step: 0, status: 'interrupted' } },
+  )
+  const request = {
+    ...{
+      callId: 'c1',
+      name: 'deploy',
+      input: { service: 'shop' },
+      kind: 'other' as const,
+      title: 'deploy shop',
+    },
+    ...{ preview: null, reason: null, scope: 'deploy', conversationId: conversation.id, messageId: head },
+    turn: 'waits',
+  } as const
+  await store.addEvents(conversation.id, [approvalRequestEvent(request, branch.name)!])
+  return { waiting: conversation.id, approval: approvalIdOf(head, 'c1') }
 }

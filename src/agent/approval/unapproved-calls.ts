@@ -6,7 +6,7 @@ import type { Message } from '../../core/message.ts'
 import { approvalIdOf } from '../../recorder/approval-request.ts'
 import { localMessage } from '../history/local-message.ts'
 
-const notRun = 'This call was not run: it needed an approval, and the conversation went on without one.'
+const notRun = 'This call was not run: it needed an approval, and the person wrote the next message instead.'
 
 /** Adds results for calls that waited for an approval when the person wrote the next message, so that the
  *  model knows that they were not run. They are part of this context only and are not stored. */

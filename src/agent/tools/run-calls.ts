@@ -187,20 +187,47 @@ async function outcomeOf(
   call: ToolCallBlock,
   options: RunCallsOptions,
 ): Promise<ToolOutcome> {
+  const limit = timeLimit(options.signal, tool.timeoutMs)
   try {
-    return await tool.run(call.input, {
+    const running = tool.run(call.input, {
       ...options.context,
       callId: call.callId,
       name: call.name,
       messageId: options.message,
-      signal: options.signal,
+      signal: limit.signal,
       ...(options.approvals.canAsk && { approve: passedOn(options.approvals) }),
       emit: options.emit,
     })
+    // A tool that ignores its signal must not hold up the turn.
+    return await unlessAborted(running, limit.signal)
   } catch (error) {
+    options.signal.throwIfAborted()
+    if (limit.signal.aborted) return { output: timeoutText(tool.timeoutMs!), isError: true }
     // The model gets the error as the result, and may try another way.
     return { output: errorText(error), isError: true }
+  } finally {
+    limit.end()
   }
+}
+
+/** The signal of a call: aborted with the run, and when its time is up. */
+function timeLimit(signal: AbortSignal, ms: number | undefined) {
+  if (ms === undefined) return { signal, end: () => undefined }
+  const own = new AbortController()
+  const stop = () => own.abort(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
+  const timer = setTimeout(() => own.abort(new DOMException(timeoutText(ms), 'TimeoutError')), ms)
+  return {
+    signal: own.signal,
+    end() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+    },
+  }
+}
+
+function timeoutText(ms: number): string {
+  return `The call took longer than ${ms / 1_000} s and was stopped. It may have done a part of its work.`
 }
 
 /** `approve` for an agent that a tool runs: its requests wait in the same queue. It stores them itself. */

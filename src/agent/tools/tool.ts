@@ -1,4 +1,5 @@
 import type { CallKind } from '../../core/approval.ts'
+import { checkCount } from '../../core/check.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { type Json, type JsonObject, typeName } from '../../core/json.ts'
@@ -66,6 +67,8 @@ export interface AgentTool {
   /** Whether its calls need an approval. Default: if the agent has `approve`, they do unless the tool is
    *  read-only. Where no approval can be had, a call that needs one is denied. */
   readonly needsApproval?: boolean | ApprovalCheck<Json>
+  /** How long a call may take. Its signal is aborted then, and the result says so. Default: no limit. */
+  readonly timeoutMs?: number
   /** Called only with an input that `check` accepts. */
   run(input: Json, context: ToolContext): Promise<ToolOutcome>
   /** What is wrong with an input, in a text for the model; null if it is valid. */
@@ -91,6 +94,9 @@ export interface ToolDefinition<Input> {
   /** Whether its calls need an approval before they run: always, never, or depending on the input.
    *  Default: if the agent has `approve`, they do unless the tool is read-only. */
   readonly needsApproval?: boolean | ApprovalCheck<Input>
+  /** How long a call may take, in milliseconds. Its signal is aborted then, and the model is told that the
+   *  call was stopped. Default: no limit. */
+  readonly timeoutMs?: number
   /** Its return value becomes the result: any JSON value, or a list of `text` and `image` blocks, which the
    *  model sees as images: `[{ type: 'image', mime: 'image/png', data: base64 }]`. An error that it throws
    *  becomes an error result. */
@@ -131,8 +137,10 @@ export function tool<Input>(definition: ToolDefinition<Input> | AiSdkTool): Agen
     readOnly = false,
     kind,
     needsApproval,
+    timeoutMs,
     run,
   } = definition
+  if (timeoutMs !== undefined) checkCount(timeoutMs, 'timeoutMs', 1, longestTimeoutMs)
   const read = readInputSchema(input, jsonSchema)
   return {
     description,
@@ -141,6 +149,7 @@ export function tool<Input>(definition: ToolDefinition<Input> | AiSdkTool): Agen
     repeatable,
     readOnly,
     ...(kind !== undefined && { kind }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
     ...(needsApproval !== undefined && {
       needsApproval:
         typeof needsApproval === 'boolean'
@@ -150,6 +159,9 @@ export function tool<Input>(definition: ToolDefinition<Input> | AiSdkTool): Agen
     run: async (given, context) => resultOf(await run(await valueOfInput(read, given), context)),
   }
 }
+
+/** The longest time that a timer of Node can have: 24 days. */
+const longestTimeoutMs = 2 ** 31 - 1
 
 /** The name of the tool that reads the rest of large results. */
 export const readResultName = 'read_result'

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { approvalSchema } from './approval.ts'
 import { branchHeadSchema } from './branch.ts'
 import { storedMessageSchema } from './message.ts'
 import { taskSchema } from './task.ts'
@@ -15,6 +16,11 @@ export const followEventSchema = z
       type: z.literal('erased').describe('the content of a message that was sent before is erased'),
       conversation,
       message: storedMessageSchema,
+    }),
+    z.strictObject({
+      type: z.literal('approval').describe('a call asks for an approval, or was answered'),
+      conversation,
+      approval: approvalSchema,
     }),
     z.strictObject({ type: z.literal('turn'), conversation, turn: turnSchema }),
     z.strictObject({

@@ -1,6 +1,7 @@
 // The schemas of `--json` and of the HTTP API. One file for each resource, with the names that the OpenAPI
 // document gives it; `request/` has bodies and parameters, `command/` the output of each command. The
 // mappings in `src/api/` import only the types, so that a command does not load zod.
+export { answeredApprovalSchema, approvalSchema, approvalsSchema } from './approval.ts'
 export { blockSchema, otherBlockSchema } from './block.ts'
 export { branchHeadSchema, branchSchema } from './branch.ts'
 export { compatConversationSchema, compatMessageSchema } from './compat.ts'

@@ -25,6 +25,7 @@ export async function chatOnTerminal(
   const { err } = context
   if (chosen.status?.head) await printLastExchange(chat)
   let pending = await readPendingTurn(chat.controller)
+  if (pending?.what === 'approvals') chat.note(pendingText(pending))
   /** True if the next Ctrl+C exits. */
   let warned = false
   let initial = ''
@@ -89,7 +90,8 @@ async function pendingAfter(ending: ChatTurnEnding, chat: Chat): Promise<Pending
   if (ending === 'answered') return null
   const pending = await readPendingTurn(chat.controller)
   if (ending === 'interrupted' && pending?.what === 'answer') return null
-  if (ending !== 'failed' || !pending) return pending
+  if (pending?.what === 'approvals') chat.note(pendingText(pending))
+  if (ending !== 'failed' || !pending || pending.what === 'approvals') return pending
   if (pending.what === 'questions') chat.note(pendingText(pending))
   else if (pending.message === null) chat.note(`the partial answer is not saved yet: ${pendingText(pending)}`)
   else chat.note(`the partial answer is saved as ${shortenId(pending.message)}: ${pendingText(pending)}`)

@@ -83,6 +83,8 @@ function hintFor(error: SkeinError): string {
   switch (error.code) {
     case 'not_found':
       if (error instanceof NotFoundError && error.kind === 'task') return 'skein dispatch ls lists tasks'
+      if (error instanceof NotFoundError && error.kind === 'approval')
+        return 'skein approvals lists the calls that wait'
       if (error instanceof NotFoundError && error.kind === 'token') return 'skein token ls lists tokens'
       return 'skein ls lists conversations, skein search finds messages'
     case 'ambiguous_id':

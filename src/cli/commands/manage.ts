@@ -44,6 +44,22 @@ export const manageCommands: readonly Command[] = [
     load: async () => (await import('../manage/naming.ts')).tagCommand,
   },
   {
+    name: 'approvals',
+    group: 'Keep',
+    summary: 'list, approve and deny calls of tools that wait for an approval',
+    arguments: [
+      { name: 'ls|approve|deny', optional: true },
+      { name: 'id', optional: true },
+    ],
+    options: { reason: { value: '<text>', help: 'what the model is told, such as why a call is denied' } },
+    examples: [
+      ['skein approvals', 'the calls that wait, newest first'],
+      ['skein approvals approve 3f9a1c', 'the call may run when its turn continues'],
+      ['skein approvals deny 3f9a1c --reason "not on a Friday"', 'the model is told why'],
+    ],
+    load: async () => (await import('../approval/approvals-command.ts')).approvalsCommand,
+  },
+  {
     name: 'set',
     aliases: underNouns('set'),
     group: 'Keep',

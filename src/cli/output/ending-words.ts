@@ -35,6 +35,8 @@ export function stopNote(stop: Reply['stop'], { rest, another }: NextSteps): str
       return `the model declined to answer. ${another}`
     case 'steps':
       return `stopped: too many steps for one turn. Continue: ${rest}`
+    case 'approval':
+      return `a call needs an approval. To decide: ${rest}`
     default:
       return null
   }

@@ -23,7 +23,7 @@ export interface ServedAgents {
 }
 
 /** Makes agents on demand. No person is there to ask, so only tools run that are read-only or named in
- *  `tools.allow`. */
+ *  `tools.allow`. Calls of tools in `tools.ask` wait for an approval. */
 export function createServedAgents(
   args: Args,
   context: CommandContext,
@@ -37,9 +37,14 @@ export function createServedAgents(
     const model = await openNamedModel(name, context, config).catch(asInvalid)
     const store = await storeOf(tenant)
     tools ??= configuredTools(config, context)
-    const given = await (await tools).on(store, model, mayRunUnattended(config))
+    const mayRun = mayRunUnattended(config)
+    const given = await (await tools).on(
+      store,
+      model,
+      (name, tool) => mayRun(name, tool) || config.tools.ask.includes(name),
+    )
     const { createAgent } = await import('../../agent/agent.ts')
-    const approve = allowTools(config.tools.allow)
+    const approve = allowTools(config.tools.allow, 'later')
     return createAgent({ model, store, tools: given, approve, ...agentSettings(config, model.id) })
   }
 

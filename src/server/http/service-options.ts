@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Agent } from '../../agent/agent.ts'
 import type { AccessToken, TokenKeeper } from '../../core/access-token.ts'
+import type { ApprovalKeeper } from '../../core/approval.ts'
 import type { ConditionalWriter } from '../../core/conditional-writer.ts'
 import type { Follower } from '../../core/follow.ts'
 import type { Searcher } from '../../core/listing.ts'
@@ -49,6 +50,7 @@ export type ServiceStore = ConversationReader &
   OverviewReader &
   PathSectionReader &
   Follower &
+  ApprovalKeeper &
   Pick<TurnWriter, 'addEvents' | 'endTurn'> &
   ServiceTasks &
   Pick<Maintainer, 'sweep' | 'schemaVersion'>
@@ -92,7 +94,7 @@ export interface ServiceOptions {
   /** The agent that answers `POST …/turns` of a tenant, with the named model or the default one. The service
    *  borrows it. There is no person to ask: give it only tools that may run unattended. Default: the service
    *  asks no models. */
-  readonly agentOf?: (tenant: string, model?: string) => Promise<Pick<Agent, 'send'>>
+  readonly agentOf?: (tenant: string, model?: string) => Promise<Pick<Agent, 'send' | 'resume'>>
   /** Answers requests to `/mcp`, after host, origin and token have been checked. The token has at least the
    *  scope `read`. Default: there is nothing at that address. */
   readonly mcp?: (request: Request, token: Pick<AccessToken, 'tenant' | 'scopes'>) => Promise<Response>

@@ -113,7 +113,7 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
 
 /** The model that the conversation keeps. The name of another program's agent does not count, nor does the
  *  built-in model if it was not chosen. */
-function keptModel({ model, metadata }: Conversation): string | undefined {
+export function keptModel({ model, metadata }: Conversation): string | undefined {
   if (model === null || (model === 'scripted' && metadata.demo === true)) return undefined
   return model.includes('/') || model === 'scripted' ? model : undefined
 }
@@ -193,8 +193,9 @@ function turnEventJson(event: AgentEvent): TurnEventJson | null {
     }
     case 'ended': {
       const { turn, branch, text, status, stop, head, usage, saved } = event.reply
-      const place = { turn, ...placeOf(branch) }
-      return { type: 'ended', ...place, status, stop, text, head, usage: usageJson(usage), saved }
+      const approvals = event.reply.approvals.map(({ id, title }) => ({ id, title }))
+      const ending = { status, stop, approvals, text, head, usage: usageJson(usage), saved }
+      return { type: 'ended', turn, ...placeOf(branch), ...ending }
     }
     default:
       return null

@@ -1,4 +1,5 @@
 import type { Route } from '../http/route.ts'
+import { approvalRoutes } from './approvals.ts'
 import { askRoutes } from './ask.ts'
 import { blobRoutes } from './blobs.ts'
 import { branchRoutes } from './branches.ts'
@@ -22,6 +23,7 @@ export function allRoutes(context: RouteContext): readonly Route[] {
     ...branchRoutes(),
     ...partRoutes(context),
     ...askRoutes(context),
+    ...approvalRoutes(context),
     ...taskRoutes(),
     ...contextRoutes(),
     ...blobRoutes(),

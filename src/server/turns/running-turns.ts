@@ -15,10 +15,10 @@ export interface TurnStart {
   readonly branch: BranchRef
   /** The key of the turn. The same key again returns the same turn. */
   readonly key: string
-  /** The message of the user. */
-  readonly message: NewMessage
+  /** The message of the user. Null to continue an interrupted turn. */
+  readonly message: NewMessage | null
   /** Answers. */
-  readonly agent: Pick<Agent, 'send'>
+  readonly agent: Pick<Agent, 'send' | 'resume'>
   /** Where other processes ask to stop the turn. */
   readonly store: StopRequestReader
 }
@@ -100,7 +100,9 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
     }
     try {
       await entry.requests.skipEarlier()
-      const run = agent.send(branch, message, { key, onBusy: 'refuse' })
+      const options = { onBusy: 'refuse' } as const
+      const run =
+        message === null ? agent.resume(branch, options) : agent.send(branch, message, { key, ...options })
       entry.run = run
       run.result().then(leave, leave)
       for await (const event of run) {

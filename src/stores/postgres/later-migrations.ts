@@ -141,7 +141,7 @@ ALTER TABLE skein.dispatches ALTER COLUMN error SET STATISTICS 0;
   },
   {
     version: 8,
-    name: 'approvals',
+    name: 'indexes of approvals',
     sql: `
 -- Requests for approvals and their answers are few among the events.
 CREATE INDEX events_requests ON skein.events (tenant, at) WHERE type = 'approval_requested';

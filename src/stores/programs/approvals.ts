@@ -81,19 +81,34 @@ export function* answerApproval(
   return { ...found, status: 'answered', answer, answeredBy: by, comment, answeredAt: new Date(now) }
 }
 
+/** The requests with these ids, as they are now. */
+export function* approvalsNamed(
+  id: ConversationId,
+  conv: Conv,
+  ids: ReadonlyMap<string, unknown>,
+): Program<readonly StoredApproval[]> {
+  const found: StoredApproval[] = []
+  const answers = ids.size === 0 ? new Map<string, EventRow>() : yield* answersIn(conv)
+  const requests = ids.size === 0 ? [] : yield* requestsOf(conv)
+  const seen = new Set<string>()
+  for (const request of requests) {
+    const data = dataOf(request)
+    if (data === null || !ids.has(data.approval) || seen.has(data.approval)) continue
+    seen.add(data.approval)
+    found.push(yield* approvalOf(id, conv, request, data, answers.get(data.approval)))
+  }
+  return found
+}
+
 function answeredText({ answer, answeredBy }: StoredApproval): string {
   const who = answeredBy === null ? '' : ` by ${answeredBy}`
   return `the approval was ${answer === 'deny' ? 'denied' : 'given'} before${who}`
 }
 
 function* needApproval(id: ConversationId, conv: Conv, approval: string): Program<StoredApproval> {
-  const requests = yield* requestsOf(conv)
-  for (const request of requests) {
-    const data = dataOf(request)
-    if (data?.approval !== approval) continue
-    return yield* approvalOf(id, conv, request, data, (yield* answersIn(conv)).get(approval))
-  }
-  throw new NotFoundError('approval', approval)
+  const [found] = yield* approvalsNamed(id, conv, new Map([[approval, 0]]))
+  if (!found) throw new NotFoundError('approval', approval)
+  return found
 }
 
 type ConversationRequests = readonly [id: ConversationId, conv: Conv, requests: readonly EventRow[]]
@@ -127,10 +142,11 @@ function* answersIn(conv: Conv): Program<ReadonlyMap<string, EventRow>> {
   return answers
 }
 
-/** Null for a request whose words were erased. */
+/** Null for a request whose words were erased, and for an event without the ids. */
 function dataOf({ data }: EventRow): RequestData | null {
-  const parsed = JSON.parse(data) as Partial<RequestData>
-  return typeof parsed.approval === 'string' ? (parsed as RequestData) : null
+  const parsed = JSON.parse(data) as RequestData
+  const ids = [parsed.approval, parsed.call, parsed.message, parsed.branch, parsed.turn]
+  return ids.every(id => typeof id === 'string') ? parsed : null
 }
 
 function* approvalOf(

@@ -1,6 +1,7 @@
 import type { Branch } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { CorruptError } from '../../core/errors.ts'
+import type { FollowChange } from '../../core/follow.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
@@ -8,6 +9,7 @@ import type { DraftPiece, Turn } from '../../core/turn.ts'
 import { all, first, type Program } from '../engine/engine.ts'
 import { branchFromRow, conversationFromRow, turnFromRow } from '../engine/row-to-value.ts'
 import type { Conv, LooseMessageRow, TurnRow } from '../engine/rows.ts'
+import { approvalsNamed } from './approvals.ts'
 import { readLoose } from './content.ts'
 import { aboveAll } from './cursor.ts'
 import { listedOf } from './list.ts'
@@ -40,8 +42,9 @@ export interface FollowSnapshot {
   readonly messages: readonly Message[]
   /** The number of the next trace event. */
   readonly nextEvent: number
-  /** Messages that were erased since the position, as they are now, with the number of the event. */
-  readonly erased: readonly { readonly message: Message; readonly n: number }[]
+  /** Erased messages and approvals that trace events since the position name, as they are now, with the
+   *  number of the event. */
+  readonly notices: readonly { readonly change: FollowChange; readonly n: number }[]
   /** True if only messages were read, because there are more of them. */
   readonly isPartial: boolean
   /** Turns that begin at the position or later, and those that are open or were, in order. */
@@ -55,7 +58,7 @@ export interface FollowSnapshot {
 
 /** Most messages, turns, pieces and branches of a snapshot, and tokens after which it gets no message
  *  more. */
-const most = { messages: 50, erased: 200, turns: 200, pieces: 1_000, branches: 1_000, tokens: 50_000 }
+const most = { messages: 50, notices: 200, turns: 200, pieces: 1_000, branches: 1_000, tokens: 50_000 }
 
 /** Reads what has changed since a position. Null if the conversation does not exist. */
 export function* readChanges(
@@ -71,11 +74,11 @@ export function* readChanges(
   const shown = withinBudget(rows)
   const messages = yield* readable(shown, blobs)
   if (shown.length < rows.length) {
-    const nothing = { turns: [], pieces: new Map(), branches: [], erased: [], hasMore: true }
+    const nothing = { turns: [], pieces: new Map(), branches: [], notices: [], hasMore: true }
     const place = { nextSeq: shown.at(-1)!.seq + 1, nextEvent: position.nextEvent }
     return { conversation, ...place, messages, isPartial: true, ...nothing }
   }
-  const removal = position.nextEvent < nextEvent ? yield* erasedSince(conv, position, blobs) : noneErased
+  const events = position.nextEvent < nextEvent ? yield* noticesSince(id, conv, position, blobs) : noNotices
   const { turns, hasMore } = yield* changedTurns(conv, position, messages)
   const drafts = yield* newPieces(conv, position, turns)
   const start = { created_at: Number.MIN_SAFE_INTEGER, not_main: 0, name: '' }
@@ -85,40 +88,44 @@ export function* readChanges(
     nextSeq,
     nextEvent,
     messages,
-    erased: removal.erased,
+    notices: events.notices,
     isPartial: false,
     turns: turns.map(turn => turnFromRow(id, turn)),
-    hasMore: hasMore || drafts.hasMore || removal.hasMore,
+    hasMore: hasMore || drafts.hasMore || events.hasMore,
     pieces: drafts.pieces,
     branches: branches.map(branch => branchFromRow(id, branch)),
   }
 }
 
-interface ErasedSince {
-  readonly erased: FollowSnapshot['erased']
-  readonly hasMore: boolean
-}
+type NoticesSince = Pick<FollowSnapshot, 'notices' | 'hasMore'>
 
-const noneErased: ErasedSince = { erased: [], hasMore: false }
+const noNotices: NoticesSince = { notices: [], hasMore: false }
 
-/** The messages that the follower has and that were erased since. */
-function* erasedSince(
+const noticeTypes = ['message_erased', 'approval_requested', 'permission']
+
+/** What events since the position say about messages that the follower has, and about approvals. */
+function* noticesSince(
+  id: ConversationId,
   conv: Conv,
   { nextEvent, nextSeq }: FollowPosition,
   blobs: 'whole' | 'preview',
-): Program<ErasedSince> {
-  const range = { after: nextEvent - 1, limit: most.erased + 1 }
-  const events = yield* all('events', { conv, types: ['message_erased'], ...range })
-  const numbers = new Map(
-    events.slice(0, most.erased).map(({ n, data }) => [(JSON.parse(data) as { message: string }).message, n]),
-  )
-  const rows = numbers.size === 0 ? [] : yield* all('messagesByIds', { ids: [...numbers.keys()] })
-  const messages = yield* readable(rows, blobs)
-  const erased = messages
+): Program<NoticesSince> {
+  const range = { after: nextEvent - 1, limit: most.notices + 1 }
+  const events = yield* all('events', { conv, types: noticeTypes, ...range })
+  const messages = new Map<string, number>()
+  const approvals = new Map<string, number>()
+  for (const { n, type, data } of events.slice(0, most.notices)) {
+    const { message, approval } = JSON.parse(data) as { message?: string; approval?: string }
+    if (type === 'message_erased') messages.set(message!, n)
+    else if (typeof approval === 'string') approvals.set(approval, n)
+  }
+  const rows = messages.size === 0 ? [] : yield* all('messagesByIds', { ids: [...messages.keys()] })
+  const notices: { change: FollowChange; n: number }[] = (yield* readable(rows, blobs))
     .filter(({ seq, erased }) => erased && seq < nextSeq)
-    .map(message => ({ message, n: numbers.get(message.id)! }))
-    .sort((a, b) => a.n - b.n)
-  return { erased, hasMore: events.length > most.erased }
+    .map(message => ({ change: { type: 'erased', message }, n: messages.get(message.id)! }))
+  for (const approval of yield* approvalsNamed(id, conv, approvals))
+    notices.push({ change: { type: 'approval', approval }, n: approvals.get(approval.id)! })
+  return { notices: notices.sort((a, b) => a.n - b.n), hasMore: events.length > most.notices }
 }
 
 function* newMessages(id: ConversationId, from: number): Program<readonly LooseMessageRow[]> {

@@ -363,7 +363,7 @@ CREATE INDEX skein_dispatches_waiting ON skein_dispatches(task, n) WHERE status 
   },
   {
     version: 8,
-    name: 'approvals',
+    name: 'indexes of approvals',
     // Without it, the lists of approvals read all events.
     isOptional: true,
     sql: `

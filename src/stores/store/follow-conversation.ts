@@ -128,9 +128,9 @@ function stepsOf(
   }
   state = { ...state, nextSeq: Math.max(state.nextSeq, snapshot.nextSeq) }
   if (snapshot.isPartial) return steps
-  for (const { message, n } of snapshot.erased) {
+  for (const { change, n } of snapshot.notices) {
     state = { ...state, nextEvent: n + 1 }
-    add({ type: 'erased', message })
+    add(change)
   }
   tellTurns()
   if (!isNew) {

@@ -11,7 +11,7 @@ async function waiting(store: Store, status: TurnEnd['status'] = 'interrupted') 
   const { conversation, branch, ids } = await startConversation(store)
   const turn = { key: 't1', status: 'open', holder: holder(1) } as const
   const asked = await store.append(branch, ids[2], [say('delete it')], { turn: { ...turn, step: 0 } })
-  const call = await store.append(branch, asked.head, [say('a call', 'assistant')], {
+  const call = await store.append(branch, asked.head, [say('I call: rm /tmp/x', 'assistant')], {
     turn: { ...turn, step: 1 },
   })
   const { id } = conversation
@@ -89,15 +89,11 @@ export const approvalCases: readonly ContractCase[] = [
     await store.trash(trashed.id)
     await rejects(store.answerApproval(trashed.id, 'a1', { answer: 'allow' }), 'not_found')
     const erased = await waiting(store)
-    await store.addEvents(erased.id, [
-      { type: 'approval_requested', data: { approval: 'a2', title: 'it has a call in it' } },
-    ])
+    await store.addEvents(erased.id, [{ type: 'approval_requested', data: { approval: 'incomplete' } }])
+    assert.equal((await store.listApprovals()).length, 1)
     await store.eraseMessages([erased.head], { by: 'ada', reason: 'a test' })
-    const left = await store.listApprovals()
-    assert.deepEqual(
-      left.map(({ id }) => id),
-      ['a1'],
-    )
+    assert.deepEqual(await store.listApprovals(), [])
+    assert.ok(!JSON.stringify(await store.listEvents(erased.id)).includes('/tmp/x'))
   }),
 
   it(

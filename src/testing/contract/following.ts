@@ -24,6 +24,8 @@ function line(event: FollowEvent): string {
       return `message ${textOf(event.message)}`
     case 'erased':
       return `erased ${event.message.seq} ${textOf(event.message)}`
+    case 'approval':
+      return `approval ${event.approval.id} ${event.approval.status}`
     case 'turn':
       return `turn ${event.turn.key} ${event.turn.status}`
     case 'draft':

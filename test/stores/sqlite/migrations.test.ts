@@ -23,6 +23,7 @@ const released: Record<number, string> = {
   5: 'f8db5976f28a0859a67579b776893b28cd04a792c1aa1c4f7face8872bf30858',
   6: 'f51fb11bc9b802ce01cac3a83801a9e5d6c4fa2591b45b5bfc6678dec0cc4afd',
   7: '0b8629126bc1492c25140b2ca59bdc589ff930566890dacbdda93d68dd68829a',
+  8: '43f04509268c8e84e9ca0511b4805436d54a4a34e7089585abe796b7dc563be1',
 }
 
 /** A future version. */

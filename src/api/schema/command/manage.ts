@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import {
+  approvalSchema,
+  approvalsSchema,
   countSchema as count,
   eventSchema,
   idSchema as id,
@@ -21,6 +23,10 @@ export const manageShapes: Readonly<Record<string, readonly CommandShape[]>> = {
       }),
       note: 'Newest first.',
     },
+  ],
+  approvals: [
+    { typed: 'skein approvals --json', schema: approvalsSchema },
+    { typed: 'skein approvals approve <id> --json', schema: approvalSchema },
   ],
   tag: [
     {

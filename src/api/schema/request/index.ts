@@ -1,4 +1,5 @@
 // The bodies and parameters of the requests of the HTTP API.
+export { answerApprovalSchema, listApprovalsQuery } from './approval.ts'
 export { branchPatchSchema, forkSchema } from './branch.ts'
 export {
   compatQuery,
