@@ -172,7 +172,7 @@ export function settingRequest(
 }
 
 /** The commands in an update; null if it is about something else. */
-export function commandsIn(update: unknown): readonly AgentSlashCommand[] | null {
+export function slashCommandsIn(update: unknown): readonly AgentSlashCommand[] | null {
   if (!isObject(update) || update.sessionUpdate !== 'available_commands_update') return null
   return objectsIn(update.availableCommands).flatMap(({ name, description, input }) => {
     if (typeof name !== 'string' || !/^\S+$/.test(name)) return []

@@ -42,9 +42,9 @@ export interface HostOptions {
   readonly recall?: RecallCommand
   /** Answers the agent's permission requests. Default: `refusePermission`. */
   readonly onPermission?: AskPermission
-  /** Settings of the agent in every conversation of this host, by their ids: `{ mode: 'plan', model: 'opus' }`.
-   *  A message fails if the agent does not offer one of them. Default: those that were chosen in the
-   *  conversation before, else the agent's own. */
+  /** Settings of the agent in every conversation of this host, by their ids: `{ mode: 'plan' }`. A message
+   *  fails if the agent does not offer one of them. Default: those that were chosen in the conversation
+   *  before, else the agent's own. */
   readonly settings?: Readonly<Record<string, string>>
   /** The agent has changed a setting between two turns, or refuses one that was chosen before. In a turn, the
    *  run has the event `setting`. */
@@ -91,8 +91,8 @@ export interface Host extends Agent {
   offer(target: Target | null): Promise<AgentOffer>
   /** The same, as far as it is known now: null if the agent has no session here. Starts nothing. */
   knownOffer(target: Target | null): Promise<AgentOffer | null>
-  /** Changes a setting of the agent in a conversation: `mode`, `model`, or an id of `offer`, and the id or the
-   *  name of a choice. It is stored, and set again in later sessions. Throws InvalidError. */
+  /** Changes a setting of the agent in a conversation: `mode`, `model`, or an id of `offer`, and the id or
+   *  the name of a choice. It is stored, and set again in later sessions. Throws InvalidError. */
   set(target: Target | null, setting: string, value: string): Promise<AgentOffer>
   /** True until the agent has been prompted in its current session, and for an unknown conversation. */
   isFirstMessage(target: Target): Promise<boolean>

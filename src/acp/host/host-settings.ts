@@ -9,11 +9,11 @@ import { ConnectionEnded } from '../wire/rpc-error.ts'
 import {
   type AgentOffer,
   type AgentSetting,
-  commandsIn,
   settingNamed,
   settingRequest,
   settingsOf,
   settingValue,
+  slashCommandsIn,
 } from './agent-settings.ts'
 
 /** A setting that has changed, or that could not be set again. */
@@ -133,7 +133,7 @@ export function createHostSettings(options: HostSettingsOptions): HostSettings {
       onChosen()
     },
     hear(update) {
-      const heard = commandsIn(update)
+      const heard = slashCommandsIn(update)
       if (heard) {
         commands = heard
         hasCommands.resolve()

@@ -101,8 +101,8 @@ function directoriesIn(args: Args, { cwd }: CommandContext): readonly string[] {
   })
 }
 
-/** The branch whose session can be opened ahead; null for a new conversation. Undefined if the first message
- *  makes a branch. */
+/** The branch that the agent can be opened on ahead; null for a new conversation. Undefined if the first
+ *  message makes a branch. */
 function openAt({ status, fork }: ChosenConversation): BranchRef | null | undefined {
   if (fork) return undefined
   return status && { conversationId: status.conversation.id, name: status.branch.name }

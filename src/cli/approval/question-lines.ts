@@ -19,14 +19,23 @@ export function questionLines(request: ApprovalRequest, output: Output): readonl
   const why = reason === null ? '' : ` (${style.safe(reason)})`
   const room = Math.max(20, width - 3 - widthOf(why))
   const about = `${cut(style.safe(collapseSpaces(title)), room, style.symbols.dots)}${why}`
+  // Nothing is allowed that the person has not seen.
+  const hidesCommand = widthOf(collapseSpaces(title)) > room || title.includes('\n')
   const question = `${style.note('?')} ${about}`
   const isShort = widthOf(about) + widthOf(keys) + 8 <= width
   return [
     ...(preview?.type === 'diff' ? diffLines(preview, output) : []),
+    ...(preview?.type === 'command' && hidesCommand ? commandLines(preview.command, output) : []),
     ...(isShort
       ? [`${question}  ${style.faint(keys)}`]
       : [question, ...wrap(keys, Math.max(20, width - 8)).map(row => `  ${style.faint(row)}`)]),
   ]
+}
+
+/** The whole command, if the question has no room for it. */
+function commandLines(command: string, { style, width }: Output): readonly string[] {
+  const rows = command.split('\n').flatMap(line => wrap(style.safe(line), Math.max(20, width - 5)))
+  return rows.map(row => `    ${row}`)
 }
 
 /** The lines that a change adds and removes. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { home } from '../../cli/skein.ts'
+import { commandLine, home } from '../../cli/skein.ts'
 import { only, wordsIn } from './editor.ts'
 import { startEditor } from './editor-process.ts'
 
@@ -118,9 +118,34 @@ describe('skein acp', () => {
     const { code, stderr, stdout } = await here.skein(['acp', 'agent'])
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain('does not know what to do with "agent"')
+    const nothing = await here.skein(['acp', '--'])
+    expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('needs a command behind --') })
     const editor = await startEditor(here, ['-m', 'scripted'])
     const { configOptions } = await editor.begin()
     expect(configOptions?.[1]).toMatchObject({ id: 'model', currentValue: 'scripted' })
     expect((await editor.leave()).stderr).toBe('')
+  })
+
+  it('answers -32000 to a prompt if the key of the model is missing, and names the variable', async () => {
+    using here = home()
+    await using editor = await startEditor(here, ['-m', 'sonnet'])
+    const { sessionId } = await editor.begin()
+    await expect(editor.prompt(sessionId, 'hello')).rejects.toMatchObject({
+      code: -32_000,
+      message: expect.stringContaining('ANTHROPIC_API_KEY'),
+    })
+    expect((await here.skein(['ls', '--json=id'])).stdout).toBe('[]\n')
+  })
+
+  it('takes the title from the prompt, and not from a history that another host tells it', async () => {
+    using here = home()
+    await here.skein(['-n', '-m', 'scripted', 'My dog is called Rex.'])
+    const [file, args] = commandLine(['acp', '--db', join(here.cwd, 'other.db')])
+    const told = await here.skein(['agent', '-c', '--name', 'other', '--', file, ...args], {
+      input: 'Where does Rex live?\n',
+    })
+    expect(told.stderr).toContain('memory: told 2 messages as text')
+    const listed = await here.skein(['ls', '--db', join(here.cwd, 'other.db'), '--json=title'])
+    expect(JSON.parse(listed.stdout)).toEqual([{ title: 'Where does Rex live?' }])
   })
 })

@@ -89,7 +89,7 @@ describe('skein agent on a terminal', () => {
     expect(at.processes()).toEqual([])
   })
 
-  it('shows the change before it writes a file, asks before a command, and fills in a form (S3-76)', async () => {
+  it('shows the change before it writes a file, asks before a command, and fills in a form', async () => {
     await using at = await agentHome()
     const file = join(at.here.cwd, 'a.txt')
     writeFileSync(file, 'old\n')
@@ -108,6 +108,11 @@ describe('skein agent on a terminal', () => {
     await chat.seeNext('? run GREETING=hello seq 1 3')
     chat.type('y')
     await chat.seeNext('exit 0, 6 characters')
+    // A command that does not fit into the question is shown in full.
+    chat.type(`run true ${'x'.repeat(90)} last-word\r`)
+    await chat.seeNext(/\n {4}x+ last-word\n\? run GREETING=hello true x+…/)
+    chat.type('n')
+    await chat.seeNext('refused: -32603')
     chat.type('form\r')
     await chat.seeNext(/\? How should the service be deployed\?\n {2}1\/5 Name/)
     chat.type('x\r')

@@ -57,7 +57,9 @@ describe('chat in a pipe', () => {
     const [list = ''] = help.stdout.split('  Alt+Enter')
     const named = Array.from(list.matchAll(/\/(\w+)/g), ([, name]) => name)
     // Each command once, and no unknown one.
-    expect(new Set(named)).toEqual(new Set(slashCommands.map(({ name }) => name)))
+    const ours = slashCommands.filter(({ of }) => of !== 'other agent')
+    expect(new Set(named)).toEqual(new Set(ours.map(({ name }) => name)))
+    expect(help.stdout).not.toContain('/mode ')
     expect(list).toContain('  /fork /retry /edit /undo       branch off; nothing is deleted\n')
     expect(help.stdout).toMatch(/^ {2}\/fork \[id\] {2}start a branch at a question or a message$/m)
     expect(help.stderr).toContain('there is no command /nonsense. /help lists them')

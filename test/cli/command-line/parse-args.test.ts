@@ -35,9 +35,9 @@ describe('the words after --', () => {
     expect(options).toEqual({ model: 'x' })
   })
 
-  it('may be absent only if they are optional', () => {
+  it('may be absent only if they are optional, and not after --', () => {
     expect(parseArgs(before, []).arguments).toEqual([])
-    expect(parseArgs(before, ['--']).arguments).toEqual([])
+    expect(() => parseArgs(before, ['--'])).toThrow('stand needs a command behind --')
     const needed = command({ name: 'command', behind: true })
     expect(() => parseArgs(needed, ['-m', 'x'])).toThrow('stand needs a command behind --')
   })

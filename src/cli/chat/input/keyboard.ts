@@ -15,8 +15,8 @@ export interface Keyboard {
   /** The next key that is typed from now on. Buffered keys stay buffered: they were not meant for this
    *  question. */
   nextFresh(): Promise<KeyStroke>
-  /** Reads with `next` only keys that are typed from now on, until the work is done. If the signal is aborted,
-   *  the input has ended for the work. */
+  /** Until the work is done, `next` reads only keys that are typed from now on. If the signal is aborted, the
+   *  input has ended for the work. */
   fresh<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>
   /** Drops these keys and Enter if they are typed next: the rest of a word after its first letter has
    *  answered a question. If anything else is typed, no key is dropped. */

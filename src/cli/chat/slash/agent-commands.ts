@@ -127,7 +127,7 @@ export async function settingValues(
   return offer ? settingNamed(offer.settings, name).choices.map(({ value }) => value) : []
 }
 
-/** The agent's own slash commands, as far as they are known. With `wait`, its session is opened for them. */
+/** The agent's own slash commands, as far as they are known. With `wait`, the agent is started for them. */
 export async function agentCommandsIn(chat: Chat, wait = false): Promise<readonly AgentSlashCommand[]> {
   const { host, branch } = chat.controller
   if (!host) return []

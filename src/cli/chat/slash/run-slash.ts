@@ -14,8 +14,8 @@ type Done = NextStep | { readonly type: 'failed' }
 
 /** Runs the `/` command in a line. Any other line is text to send. `//` sends a text that begins with a
  *  slash. A command of another program's agent is text to send, unless we have one of the same name. An
- *  unknown command is an error and never sent, unless the built-in model obeys it. A path with a second slash,
- *  such as /usr/bin, is text. */
+ *  unknown command is an error and never sent, unless the built-in model obeys it. A path with a second
+ *  slash, such as /usr/bin, is text. */
 export async function runSlash(chat: Chat, line: string): Promise<Done> {
   const [, name, argument = ''] = /^\/([\p{L}\p{N}_?-]*)(?:\s+([\s\S]*))?$/u.exec(line.trim()) ?? []
   if (line.startsWith('//')) return { type: 'send', words: line.slice(1) }
