@@ -15,9 +15,9 @@ import { root } from './check/command.ts'
 
 /** Installs other vendors' agents into a scratch folder and kills them, alone and behind our proxy: what do
  *  they still know, and what does an editor see? Names of agents, `--way` and `--part` select some of it.
- *  Needs the npm registry, and `npm run build` for the proxy; `--save` writes the table into docs/acp.md, with
- *  earlier results where nothing ran. `--mcp` is the part `mcp` alone: `skein mcp` in a session of the agent.
- *  `--conformance` runs the published requirements of the protocol instead. */
+ *  Needs the npm registry, and `npm run build` for the proxy; `--save` writes the table into docs/acp.md,
+ *  with earlier results where nothing ran. `--mcp` is the part `mcp` alone: `skein mcp` as a tool of the
+ *  agent. `--conformance` runs the published requirements of the protocol instead. */
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -26,7 +26,9 @@ export async function handOver(world: AgentWorld, next: AgentWorld | null): Prom
     await client.prompt(sessionId, words)
     await quiet(client, 300)
   }
-  const sent = results.filter(one => outputsIn(client, sessionId).includes(one))
+  // Some agents run commands in terminals of the editor, which has the output.
+  const isOurs = client.messages.some(message => message?.method === 'terminal/create')
+  const sent = isOurs ? results : results.filter(one => outputsIn(client, sessionId).includes(one))
   await client.kill9()
   return { terminal: await shownAgain(world, sessionId, sent), facts: await knownTo(next, sessionId) }
 }

@@ -55,7 +55,7 @@ export function tableOf(rows: readonly Row[]): string {
     return `| ${[name, way, ...values].join(' | ')} |`
   })
   const notes = [...new Set(rows.map(({ agent }) => agent))].flatMap(({ name, note }) =>
-    note ? [`- ${name} ${note}.`] : [],
+    note ? [`- ${name} ${note}.`.replace(/(.{80,104}) /g, '$1\n  ')] : [],
   )
   const table = [`| ${heads.join(' | ')} |`, `|${heads.map(() => '---|').join('')}`, ...lines].join('\n')
   return [table, ...(notes.length > 0 ? [notes.join('\n')] : [])].join('\n\n')

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 
 /** Lets V8 collect garbage early instead of letting the heap grow, for the rest of the process. Otherwise a
- *  process that allocates much for a moment, such as the load of a long conversation, keeps a young generation
- *  of 134 MB. */
+ *  process that allocates much for a moment, such as the load of a long conversation, keeps a young
+ *  generation of 134 MB. */
 export function preferSmallHeap(): void {
   setFlagsFromString('--optimize-for-size')
 }

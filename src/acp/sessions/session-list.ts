@@ -22,12 +22,12 @@ export interface SessionPage {
 
 const pageSize = 50
 
-/** The mark of a conversation of another directory that was continued in this one. */
+/** The mark of a conversation of another directory, or of none, that was continued in this one. */
 function continuedIn(directory: string): { readonly [key: string]: true } {
   return { [`acp_in_${sha256Hex(directory).slice(0, 16)}`]: true }
 }
 
-/** Marks a conversation of another directory, so that it is listed here, too. */
+/** Marks a conversation of another directory, or of none, so that it is listed here, too. */
 export async function listAlsoIn(
   store: Pick<ConversationReader, 'getConversation'> & Pick<ConversationWriter, 'updateConversation'>,
   id: ConversationId,
@@ -35,7 +35,7 @@ export async function listAlsoIn(
 ): Promise<void> {
   const { directory: own, metadata } = await store.getConversation(id)
   const mark = continuedIn(directory)
-  if (own === null || own === directory || Object.keys(mark).every(key => key in metadata)) return
+  if (own === directory || Object.keys(mark).every(key => key in metadata)) return
   await store.updateConversation(id, { metadata: { ...metadata, ...mark } })
 }
 
@@ -57,19 +57,26 @@ export async function listSessions(
   const items = [...own, ...(elsewhere?.items ?? [])].sort(
     (a, b) => Number(b.updatedAt) - Number(a.updatedAt),
   )
-  // A conversation without a directory cannot be opened, and one with an owner is written by its owner only.
-  const open = items.filter(({ directory, owner }) => directory !== null && owner === null)
+  // One with an owner is written by its owner only. One without a directory, such as a talk in Discord, is
+  // listed where it was continued.
+  const open = items.flatMap(item => {
+    const place = item.directory ?? (isFirst ? cwd : null)
+    return place === null || item.owner !== null ? [] : [{ ...item, directory: place }]
+  })
   const sessions = await Promise.all(
     open.map(async item => sessionsOf(item, await collectPages(page => store.listBranches(item.id, page)))),
   )
   return { sessions: sessions.flat(), ...(next === null ? {} : { nextCursor: next }) }
 }
 
-function sessionsOf(item: ListedConversation, branches: readonly BranchInfo[]): readonly ListedSession[] {
+function sessionsOf(
+  item: ListedConversation & { readonly directory: string },
+  branches: readonly BranchInfo[],
+): readonly ListedSession[] {
   const forks = branches.filter(({ key }) => key?.startsWith(sessionKeyPrefix))
   const listed = (sessionId: string, title: string | null, updatedAt: Date): ListedSession => ({
     sessionId,
-    cwd: item.directory!,
+    cwd: item.directory,
     updatedAt: updatedAt.toISOString(),
     ...(title === null ? {} : { title }),
   })

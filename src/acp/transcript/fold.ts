@@ -39,8 +39,8 @@ export interface Fold {
   /** No more calls will be announced before one of them runs: a permission was requested, or some time has
    *  passed. */
   settle(): readonly FoldEffect[]
-  /** Details of an announced call, from a permission request. Without effect if the call is not known, or
-   *  written already. */
+  /** Details of an announced call, from a permission request. If the call is written already, its result has
+   *  them. Without effect if the call is not known. */
   detail(news: CallChange): void
   /** The turn is over: writes everything. Later updates have no effect. */
   end(): readonly FoldEffect[]
@@ -180,7 +180,7 @@ export function createFold(mostText: number = mostTurnText): Fold {
   return {
     detail(news) {
       const call = known.get(news.callId)
-      if (call && !call.stored) call.news = mergeCall(call.news, news)
+      if (call && !call.isAnswered) call.news = mergeCall(call.news, news)
     },
     hear(heard) {
       if (hasEnded) return []

@@ -24,9 +24,9 @@ export async function handOverOptions(
   }
 }
 
-/** The command of `skein mcp` on this store, by the program that runs now. The address of a store that is not
- *  a file may contain a password: it is a variable. Null in a task of `ask`, because its agent gets no tools of
- *  ours. */
+/** The command of `skein mcp` on this store, by the program that runs now. The address of a store that is
+ *  not a file may contain a password: it is a variable. Null in a task of `ask`, because its agent gets no
+ *  tools of ours. */
 function recallCommand({ location, env }: CommandContext): RecallCommand | null {
   const { target, isFile } = location()
   const entry = process.argv[1]

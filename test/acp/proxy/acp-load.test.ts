@@ -62,18 +62,23 @@ describe.each([
   ['the proxy', ['acp', '--', ...agent]],
   ['our own agent', ['acp']],
 ])('a load of a long conversation by %s', (name, args) => {
-  it.each([
-    ['at once', 0],
-    ['slowly', 1],
-  ])(
+  it.each(
+    size<readonly (readonly [pace: string, pauseMs: number])[]>({
+      gate: [['at once', 0]],
+      full: [
+        ['at once', 0],
+        ['slowly', 1],
+      ],
+    }),
+  )(
     'needs little memory for an editor that reads %s, and begins soon',
     {
       timeout: size({ gate: 120_000, full: 600_000 }),
     },
-    async (_pace, pauseMs) => {
+    async (pace, pauseMs) => {
       const { updates, bytes, firstMs, peak } = await load(args, pauseMs)
-      note(`${name}, read ${_pace}`, `${mb(bytes)} in ${updates} updates, peak ${mb(peak)}`)
-      note(`${name}, read ${_pace}: first line`, `${firstMs.toFixed(0)} ms`)
+      note(`${name}, read ${pace}`, `${mb(bytes)} in ${updates} updates, peak ${mb(peak)}`)
+      note(`${name}, read ${pace}: first line`, `${firstMs.toFixed(0)} ms`)
       // A call and its result are one update.
       expect(updates).toBe(turns * 3)
       expect(peak).toBeLessThan(mostBytes)

@@ -3,7 +3,8 @@ import { askModel } from '../agents/ask-model.ts'
 import type { ModelMessage } from '../agents/step.ts'
 import { runRaw, say, send } from './raw-agent.ts'
 
-/** Sends all updates of its calls twice, and the end of each answer after it has ended the turn. Forgets. */
+/** Sends all updates of its calls twice, and the end of each answer after it has ended the turn. A notice
+ *  follows. Forgets. */
 const known: ModelMessage[] = []
 
 runRaw({
@@ -26,5 +27,6 @@ runRaw({
     end({ totalTokens: 15, inputTokens: 10, outputTokens: 5, thoughtTokens: 2 })
     await rest(150)
     say(sessionId, late)
+    send(sessionId, { sessionUpdate: 'notice', severity: 'info', message: `between ${known.length}` })
   },
 })

@@ -24,6 +24,13 @@ it('updates that an agent sends late or twice are relayed unchanged, stored once
     const messages = await pathOf(store, items[0]!.branch.head!)
     return messages.some(message => textOf(message).includes('LATE-3.')) && messages
   })
+  const notices = () =>
+    collectPages(page => store.listEvents(path[0]!.conversationId, { ...page, types: ['agent_update'] }))
+  await vi.waitUntil(async () => (await notices()).length === 2, { timeout: 10_000, interval: 20 })
+  expect((await notices()).map(({ data }) => data)).toMatchObject([
+    { update: 'notice', message: 'between 2' },
+    { update: 'notice', message: 'between 4' },
+  ])
   await before.kill9()
   const [turn] = await collectPages(page => store.listTurns(path[0]!.conversationId, page))
   expect(turn?.usage).toEqual({ input: 10, output: 5, reasoning: 2 })

@@ -31,6 +31,16 @@ describe('skein acp', () => {
     // Four processes, one after the other.
   }, 60_000)
 
+  it('asks to sign in if the key of its model is missing, and names the variable', async () => {
+    using here = home()
+    await using editor = await startEditor(here, ['-m', 'sonnet'])
+    const { sessionId } = await editor.begin()
+    await expect(editor.prompt(sessionId, 'Hello')).rejects.toMatchObject({
+      code: -32_000,
+      message: expect.stringContaining('ANTHROPIC_API_KEY'),
+    })
+  })
+
   it('loses nothing that has arrived when it is killed, and continues after a load', async () => {
     using here = home()
     const editor = await startEditor(here)

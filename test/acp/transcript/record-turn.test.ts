@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { FoldEffect } from '../../../src/acp/transcript/fold.ts'
+import { callInPermission } from '../../../src/acp/transcript/hear.ts'
 import type { CallChange, Heard } from '../../../src/acp/transcript/heard.ts'
 import { recordTurn, settleMs } from '../../../src/acp/transcript/record-turn.ts'
 import { UnavailableError } from '../../../src/core/errors.ts'
@@ -163,6 +164,32 @@ describe('an announced call', () => {
     await record.end({ status: 'complete', stop: 'end_turn' })
     const types = (await collectPages(page => here.store.listEvents(here.id, page))).map(({ type }) => type)
     expect([...types].sort()).toEqual(['permission', 'tool_started', 'turn_ended'])
+  })
+
+  it('has the input that only its permission request names', async () => {
+    const here = await place()
+    const { record } = await begun(here)
+    record.hear(call('a', 'pending', { input: {}, title: 'Shell' }))
+    record.settle(
+      callInPermission({ toolCall: { toolCallId: 'a', title: 'ls -l', rawInput: { command: 'ls' } } }),
+    )
+    record.settle(callInPermission({ toolCall: { toolCallId: 'unknown', title: 'never announced' } }))
+    record.settle(callInPermission({ toolCall: 'nothing' }))
+    record.hear(call('a', 'completed', { output: 'none' }))
+    // Its call is stored before the request: then the result has the input.
+    record.hear(call('b', 'pending', { input: {} }))
+    record.settle()
+    record.settle(callInPermission({ toolCall: { toolCallId: 'b', rawInput: { command: 'pwd' } } }))
+    record.hear(call('b', 'completed', { output: '/' }))
+    await record.end({ status: 'complete', stop: 'end_turn' })
+    const { head } = await here.store.getBranch(here.branch)
+    const blocks = (await pathOf(here.store, head!)).flatMap(({ content }) => content)
+    expect(blocks.filter(({ type }) => type === 'tool_call')).toMatchObject([
+      { callId: 'a', input: { command: 'ls' } },
+      { callId: 'b', input: {} },
+    ])
+    const last = blocks.findLast(({ type }) => type === 'tool_result')
+    expect(last?.metadata).toMatchObject({ acp: { input: { command: 'pwd' } } })
   })
 
   it('does not keep the process alive', async () => {
