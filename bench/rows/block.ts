@@ -90,7 +90,7 @@ async function upkeepBlocks({ file }: FillArgs): Promise<Blocks> {
   const found: Blocks['found'] = {}
   for (const [name, call] of Object.entries(upkeep(store, main)))
     found[name] = (await longestBlock(call)).block
-  found['close'] = (await longestBlock(() => store.close())).block
+  found.close = (await longestBlock(() => store.close())).block
   return { found, called: [...called], methods }
 }
 

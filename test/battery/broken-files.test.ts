@@ -13,7 +13,7 @@ import { seededRandom } from './random.ts'
 import { size } from './size.ts'
 
 /** Files with one record of each kind are broken at random and imported twice. */
-const files = size({ gate: 100, full: 5_000 })
+const files = size({ gate: 200, full: 5_000 })
 const timeout = size({ gate: 120_000, full: 3_600_000 })
 const seed = 26
 
