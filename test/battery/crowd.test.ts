@@ -13,7 +13,7 @@ import { isFull, size } from './size.ts'
 import { turnLength, words } from './writer.ts'
 
 /** Ten processes on one file that append, read, list, search, fork and share a conversation, all at once. */
-const ms = size({ gate: 4_000, full: 60_000 })
+const ms = size({ gate: 8_000, full: 60_000 })
 
 /** Runs this many processes at once, and returns the file and the results of each. */
 async function crowd(members: number, ms: number, impatient = false) {

@@ -14,6 +14,18 @@ async function running(store: Store, worker = 'worker'): Promise<ClaimedDispatch
   return (await store.claimThisDispatch(id, 1, { holder: holder(), worker }))!
 }
 
+/** A conversation whose last message waits for the approval `a1`. */
+async function waiting(store: Store): Promise<ConversationId> {
+  const { conversation, branch } = await store.create()
+  const { head } = await store.append(branch, null, [{ role: 'assistant', content: 'I call rm.' }])
+  const data = {
+    ...{ approval: 'a1', call: 'c1', message: head, branch: branch.name, turn: 't1', name: 'rm' },
+    ...{ input: {}, kind: 'delete', title: 'rm', preview: null, reason: null, scope: 'rm' },
+  }
+  await store.addEvents(conversation.id, [{ type: 'approval_requested', data }])
+  return conversation.id
+}
+
 const claimOf = (task: string) => ({ task, n: 1, attempt: 1 })
 
 /** The first item of an iteration that ends soon. */
@@ -40,6 +52,10 @@ export const serviceStoring: Readonly<Record<string, Spot>> = {
     return kept((await store.dispatchTask(id, { words })).words)
   },
   'claimThisDispatch: worker': async (store, _, text) => kept((await running(store, text)).dispatch.worker),
+  'answerApproval: by': async (store, _, by) =>
+    kept((await store.answerApproval(await waiting(store), 'a1', { answer: 'deny', by })).answeredBy),
+  'answerApproval: comment': async (store, _, comment) =>
+    kept((await store.answerApproval(await waiting(store), 'a1', { answer: 'deny', comment })).comment),
   'finishDispatch: error': async (store, _, error) =>
     kept((await store.finishDispatch((await running(store)).claim, { status: 'failed', error })).error),
 }
@@ -69,6 +85,8 @@ export const serviceAsking: Readonly<Record<string, Spot>> = {
   'retryTask: id': (store, _, text) => store.retryTask(`${text}?`),
   'deleteTask: id': (store, _, text) => store.deleteTask(`${text}?`),
   'deleteProject: project': (store, _, text) => store.deleteProject(`${text}?`),
+  'listApprovals: conversation': (store, _, text) => store.listApprovals({ conversationId: idOf(text) }),
+  'getApproval: id': async (store, { id }, text) => store.getApproval(id, text),
   'versionsOf: id': async (store, _, text) => [...(await store.versionsOf([idOf(text)]))],
   'uniqueLengths: id': async (store, _, text) => [...(await store.uniqueLengths([idOf(text)]))].length,
   'readOverviews: id': async (store, _, text) => {

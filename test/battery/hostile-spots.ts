@@ -286,6 +286,7 @@ export const textless = {
   compact: 'takes no text',
   countTasks: 'takes no text',
   verify: 'reads what is there',
+  leaseMs: 'is a number',
 }
 
 /** The outcome of a call: its value, or the machine-readable part of its error. Errors that are not ours are

@@ -26,7 +26,8 @@ const timeout = size({ gate: 120_000, full: 3_600_000 })
 /** This process's clock is half a minute and a second ahead: to it, every silent holder's lease has expired.
  */
 const now = () => Date.now() + 31_000
-const later: RecorderSource = { ...systemRecorderSource, now }
+// As a process of another host, which cannot see that the frozen one lives.
+const later: RecorderSource = { ...systemRecorderSource, now, isVisible: () => false }
 
 const folder = mkdtempSync(join(tmpdir(), 'rivals-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -6,7 +6,6 @@ import type {
   Conv,
   ConversationFields,
   ConversationRow,
-  EventRow,
   HeadFields,
   KeyedRow,
   LinkRow,
@@ -20,6 +19,7 @@ import type {
   SummaryRow,
   TurnRow,
 } from './rows.ts'
+import type { EventStatements } from './statements-events.ts'
 import type { FollowStatements } from './statements-follow.ts'
 import type { OverviewStatements } from './statements-overview.ts'
 import type { RecordStatements } from './statements-records.ts'
@@ -46,11 +46,6 @@ interface SeqSpan extends InConv {
   readonly lo: number
   readonly hi: number
 }
-interface EventParams extends InConv {
-  readonly after: number
-  readonly types: readonly string[] | null
-  readonly limit: number
-}
 
 type None = Readonly<Record<never, never>>
 
@@ -62,7 +57,8 @@ interface TurnPage extends InConv {
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
 export interface Statements
-  extends FollowStatements,
+  extends EventStatements,
+    FollowStatements,
     OverviewStatements,
     RecordStatements,
     SearchStatements,
@@ -311,18 +307,6 @@ export interface Statements
   deleteSummary: [InConv & { first_seq: number; last_seq: number }, never]
   /** Removes the summaries that end in a range. A summary cannot only begin there. */
   deleteSummaries: [SeqSpan, never]
-  insertEvent: [InConv & { n: number; type: string; at: number; data: string }, never]
-  setNextEvent: [InConv & { next_event: number }, never]
-  setEventData: [InConv & { n: number; data: string }, never]
-  events: [EventParams, EventRow]
-  /** Requests for approvals in conversations that are not in the trash, newest first. */
-  approvalRequests: [{ limit: number }, EventRow & { conversation_id: string; conv: Conv }]
-  /** Those of one conversation, newest first. */
-  approvalRequestsOf: [InConv & { limit: number }, EventRow]
-  /** The answers, oldest first. */
-  approvalAnswersOf: [InConv, EventRow]
-  /** The events before one, newest first. */
-  eventsDown: [Omit<EventParams, 'after'> & { below: number }, EventRow]
 
   // Deleting
   spanFacts: [SeqSpan, { count: number; tokens: number }]
