@@ -23,7 +23,7 @@ describe('the recording in docs/', () => {
   it('shows chat, restart, resume, fork, tree and search', () => {
     const text = committed('recording.md')
     for (const seen of [
-      /^› My name is Ada.*\nNice to meet you, Ada\.$/m,
+      /^› My name is Ada.*\n\nNice to meet you, Ada\.$/m,
       /^continuing "My name is Ada.*\n {2}now: Nice to meet you, Ada\.\n\nYour name is Ada\.$/m,
       /^Continue which conversation\?/m,
       /^forked at \S+, nothing copied/m,

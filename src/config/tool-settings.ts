@@ -54,7 +54,8 @@ export const toolSection: SectionDeclaration = {
   settings: toolSettings,
   example: `tools:
   recall: on
-  allow: [run_tests]`,
+  allow: [run_tests]
+  ask: [deploy]`,
 }
 
 /** Adds the section `tools` of a file to the settings of the files before. */

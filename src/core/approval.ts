@@ -66,7 +66,9 @@ export type ApprovalAnswer = 'allow' | 'allow_in_conversation' | 'allow_always' 
 export interface StoredApproval extends ApprovalRequest {
   /** Identifies the request. It follows from the message and the call, so a repeated request has the same. */
   readonly id: string
+  /** The conversation of the call. */
   readonly conversationId: ConversationId
+  /** The answer that contains the call. */
   readonly messageId: MessageId
   /** When it was asked for. */
   readonly askedAt: Date

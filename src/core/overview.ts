@@ -31,6 +31,6 @@ export interface OverviewReader {
   /** The versions of conversations, by id. An unknown id has no entry. Takes one statement. */
   versionsOf(ids: readonly ConversationId[]): Promise<ReadonlyMap<ConversationId, number>>
   /** The length of the shortest beginning of each id that no other id of a conversation or message has.
-   *  `resolve` accepts it from six characters on. Takes one statement. */
+   *  `resolve` accepts it from six characters on. An unknown id has no entry. Takes one statement. */
   uniqueLengths(ids: readonly ConversationId[]): Promise<ReadonlyMap<ConversationId, number>>
 }

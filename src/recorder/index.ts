@@ -39,5 +39,5 @@ export type {
   TurnRecording,
   TurnReport,
 } from './recording.ts'
-export { takeOver } from './take-over.ts'
+export { type TakeOverSource, takeOver } from './take-over.ts'
 export { allSaved, type Unsaved, type UnsavedBranch, unsavedIn } from './waiting-turns.ts'

@@ -44,11 +44,15 @@ export type ElicitationRequest = {
  *  leaves the question without an answer. */
 export type ElicitationAnswer =
   | {
+      /** The person has filled in the form, or opens the page. */
       readonly action: 'accept'
       /** By the names of the fields. Absent for a page. */
       readonly content?: Readonly<Record<string, string | number | boolean | readonly string[]>>
     }
-  | { readonly action: 'decline' | 'cancel' }
+  | {
+      /** The person refuses, or leaves without a choice. */
+      readonly action: 'decline' | 'cancel'
+    }
 
 /** Asks the person. The signal is aborted with the turn. */
 export type AskElicitation = (request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>

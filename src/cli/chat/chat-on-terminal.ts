@@ -70,6 +70,8 @@ export async function chatOnTerminal(
       pending = await readPendingTurn(chat.controller)
       continue
     }
+    // Between what the person says and what is answered.
+    err.line()
     if (done.type === 'send' && pending?.what === 'questions')
       chat.say(`  ${err.style.faint(sentAlongText(pending.count))}`)
     const ending =

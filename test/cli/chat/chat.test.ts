@@ -223,7 +223,7 @@ describe('chat on a terminal', () => {
     chat.type('/slow 60 one two three four five six\r')
     await chat.seeNext(/six\n+one two/)
     chat.type('My name is Ada\r')
-    await chat.see(/one two three four five six\n[\s\S]*› My name is Ada\nNice to meet you, Ada\./)
+    await chat.see(/one two three four five six\n[\s\S]*› My name is Ada\n+Nice to meet you, Ada\./)
     chat.type('\x04')
     expect(await chat.ended).toBe(0)
   })
