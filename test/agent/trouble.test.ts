@@ -17,6 +17,7 @@ async function mortal() {
   const line = { cut: false }
   const store = new Proxy(inner, {
     get(target, name) {
+      if (name === 'leaseMs') return target.leaseMs
       const method = target[name as keyof Store] as (...args: unknown[]) => Promise<unknown>
       return async (...args: unknown[]) => {
         if (line.cut) throw new UnavailableError('the line is cut')

@@ -14,8 +14,8 @@ function mortal(store: Store, death: Death): Store {
   const die = () => process.kill(process.pid, 'SIGKILL')
   return new Proxy(store, {
     get(target, name) {
+      if (!writes.has(name)) return Reflect.get(target, name)
       const method = target[name as keyof Store] as (...args: unknown[]) => Promise<unknown>
-      if (!writes.has(name)) return method.bind(target)
       return async (...args: unknown[]) => {
         const mine = ++n
         if (death.when === 'before' && mine === death.write) die()

@@ -214,7 +214,7 @@ describe('a dispatcher', () => {
       get: (target, name) =>
         name === 'findOrCreateByTask'
           ? async () => Promise.reject(new Error('no space'))
-          : (target[name as keyof Store] as (...args: unknown[]) => unknown).bind(target),
+          : Reflect.get(target, name),
     })
     const dispatcher = await dispatcherOf({ store: broken })
     const { id } = await store.submitTask({ description: 'Find it' })
@@ -228,11 +228,11 @@ describe('a dispatcher', () => {
     let isBroken = false
     const broken = new Proxy(store, {
       get: (target, name) => {
-        const method = (target[name as keyof Store] as (...args: unknown[]) => unknown).bind(target)
-        if (name !== 'append' && name !== 'endTurn') return method
+        if (name !== 'append' && name !== 'endTurn') return Reflect.get(target, name)
+        const method = target[name] as (...args: unknown[]) => unknown
         return async (...args: unknown[]) => {
           if (isBroken) throw new UnavailableError('away')
-          return method(...args)
+          return method.apply(target, args)
         }
       },
     })

@@ -34,7 +34,7 @@ function failing(store: Store) {
       },
     ]),
   )
-  return { state, store: wrapped as unknown as Store }
+  return { state, store: { ...wrapped, leaseMs: store.leaseMs } as unknown as Store }
 }
 
 async function questionsIn(store: Store): Promise<readonly string[]> {
