@@ -43,6 +43,9 @@ await using agent = createAgent({
 const say = (name: string, content: string) =>
   agent.ask(room, { role: 'user', content, metadata: { author: { id: name.toLowerCase(), name } } })
 
+// A follower does not keep a process alive; the server of an application does.
+const alive = setInterval(() => {}, 1_000)
+
 const ready = Promise.all([joining('Ada'), joining('Bob')])
 const [ada, bob] = [follow('Ada', 2), follow('Bob', 1)]
 await ready
@@ -56,3 +59,4 @@ await follow('Bob', 3, left) // the answer that he missed, his own words, and th
 // The lists and searches of one room, however many rooms there are.
 const { items } = await store.search('welcome', { keyPrefix: 'room:lobby' })
 console.log(`found: ${items.length > 0}`)
+clearInterval(alive)
