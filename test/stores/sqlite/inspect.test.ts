@@ -1,10 +1,8 @@
-import type { ChildProcess } from 'node:child_process'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
-import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Finding } from '../../../src/core/finding.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../../../src/stores/sqlite/index.ts'
@@ -28,13 +26,25 @@ beforeEach(async () => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The processes that this one starts, from here on. */
-function watchProcesses(): unknown[] {
-  const started: unknown[] = []
-  const note = (message: unknown) => void started.push(message)
-  subscribe('child_process', note)
-  onTestFinished(() => void unsubscribe('child_process', note))
-  return started
+/** Above 128 MB of memory a thread starts the other process. */
+const ways = [
+  ['this thread', 100e6],
+  ['another thread', 200e6],
+] as const
+
+/** Has the store start a program instead of Node, as a process of this much memory does. Returns the ids of
+ *  its processes. */
+function startInstead(memory: number, program: string): () => readonly number[] {
+  vi.spyOn(process.memoryUsage, 'rss').mockReturnValue(memory)
+  const { execPath } = process
+  const [path, started] = [join(folder, 'node'), join(folder, 'started')]
+  writeFileSync(path, `#!/bin/sh\necho $$ >>'${started}'\n${program}\n`, { mode: 0o755 })
+  process.execPath = path
+  onTestFinished(() => {
+    process.execPath = execPath
+    vi.restoreAllMocks()
+  })
+  return () => (existsSync(started) ? readFileSync(started, 'utf8').trim().split('\n').map(Number) : [])
 }
 
 async function findingsOf(store: Store, options: { signal?: AbortSignal } = {}): Promise<string[]> {
@@ -43,34 +53,33 @@ async function findingsOf(store: Store, options: { signal?: AbortSignal } = {}):
   return found.filter(({ conversation }) => conversation === null).map(({ what }) => what)
 }
 
-it('checks a large file in another process, with the findings of a check in this one', async () => {
-  const started = watchProcesses()
-  await using store = await openSqliteStore(file)
-  const found = await findingsOf(store)
-  expect(started).toHaveLength(1)
-  expect(found).toContain(
-    '6 rows of skein_messages that refer to skein_conversations refer to what is not there',
-  )
-  const db = new BetterSqlite3(file)
-  expect(await findingsOf(await sqliteStore(db))).toEqual(found)
-  db.close()
-  // A borrowed handle may be in a transaction, whose changes no other handle sees.
-  expect(started).toHaveLength(1)
-})
+describe.each(ways)('a check of a large file by a process that %s starts', (_, memory) => {
+  it('has the findings of a check in this process', async () => {
+    const started = startInstead(memory, `exec '${process.execPath}' "$@"`)
+    await using store = await openSqliteStore(file)
+    const found = await findingsOf(store)
+    expect(started()).toHaveLength(1)
+    expect(found).toContain(
+      '6 rows of skein_messages that refer to skein_conversations refer to what is not there',
+    )
+    const db = new BetterSqlite3(file)
+    expect(await findingsOf(await sqliteStore(db))).toEqual(found)
+    db.close()
+    // A borrowed handle may be in a transaction, whose changes no other handle sees.
+    expect(started()).toHaveLength(1)
+  })
 
-it.each(['aborted', 'closed'] as const)('ends the other process when the check is %s', async how => {
-  const store = await openSqliteStore(file)
-  const controller = new AbortController()
-  const { promise: begun, resolve } = Promise.withResolvers<ChildProcess>()
-  const note = (message: unknown) => resolve((message as { process: ChildProcess }).process)
-  subscribe('child_process', note)
-  const verified = store.verify({ signal: controller.signal }).catch(error => error)
-  // Frozen, so that only a kill ends it.
-  const child = await begun
-  unsubscribe('child_process', note)
-  child.kill('SIGSTOP')
-  const reason = new Error('enough')
-  if (how === 'aborted') controller.abort(reason)
-  await store.close()
-  expect(await verified).toMatchObject(how === 'aborted' ? reason : { code: 'unavailable' })
+  it.each(['aborted', 'closed'] as const)('ends the process when it is %s', async how => {
+    // Frozen, so that only a kill ends it.
+    const started = startInstead(memory, 'kill -STOP $$')
+    const store = await openSqliteStore(file)
+    const controller = new AbortController()
+    const verified = store.verify({ signal: controller.signal }).catch(error => error)
+    const pid = await vi.waitUntil(() => started()[0], { timeout: 20_000, interval: 10 })
+    const reason = new Error('enough')
+    if (how === 'aborted') controller.abort(reason)
+    await store.close()
+    expect(await verified).toMatchObject(how === 'aborted' ? reason : { code: 'unavailable' })
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+  })
 })
