@@ -9,6 +9,7 @@ import { pathOf } from '../../src/core/path.ts'
 import type { SaveItem, Store } from '../../src/core/ports.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { say } from '../../src/testing/contract/build.ts'
+import { peakMemory } from './peak.ts'
 
 /** A process that creates something very large in its own store, works on it, and prints the durations and
  *  the memory use as one line of JSON. */
@@ -31,7 +32,7 @@ if (process.argv[1] === import.meta.filename) {
   const figures = await { line, siblings, message }[giant](store, Number(size), floor.touch)
   await floor.close()
   await store.close()
-  const memory = process.resourceUsage().maxRSS / 1_024
+  const memory = peakMemory() / 2 ** 20
   process.stdout.write(`${JSON.stringify({ ...figures, memory })}\n`)
 }
 
