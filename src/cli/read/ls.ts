@@ -172,7 +172,8 @@ async function printTable(
   const rows: ListRow[] = []
   for (const { conversation: one, last, pathMessages, branches, openTurns } of facts) {
     rows.push({
-      id: short.get(one.id)!,
+      // One that was purged since the list was read has no short id.
+      id: short.get(one.id) ?? one.id,
       isNext: one.id === newest?.conversation.id,
       isLive: openTurns.some(turn => isTurnLive(turn, context.now())),
       title: style.safe(titleOf(one)),

@@ -173,6 +173,7 @@ export const overviewCases: readonly ContractCase[] = [
     const start = appended.ids.find(id => /^[a-f2-7]{2}/.test(id))!.slice(0, 2)
     const near = await store.create({ id: idFrom(start) })
     assert.deepEqual([...(await store.uniqueLengths([near.conversation.id])).values()], [3])
+    assert.equal((await store.uniqueLengths([noConversation])).size, 0)
     assert.equal((await store.uniqueLengths([])).size, 0)
     await rejects(store.uniqueLengths(['x']), 'invalid')
   }),

@@ -32,12 +32,12 @@ export const overviewQueries = {
     ORDER BY t.first`,
   versionsByIds: `SELECT c.id, c.version FROM ${byIds}`,
   neighboursOf: `
-    SELECT w.id,
-      ${beside('conversations', '<', 'w.id::uuid')} AS conversation_before,
-      ${beside('conversations', '>', 'w.id::uuid')} AS conversation_after,
+    SELECT c.id,
+      ${beside('conversations', '<', 'c.id')} AS conversation_before,
+      ${beside('conversations', '>', 'c.id')} AS conversation_after,
       ${beside('messages', '<', 'w.id')} AS message_before,
       ${beside('messages', '>', 'w.id')} AS message_after
-    FROM unnest(@ids::text[]) AS w(id)`,
+    FROM ${byIds}`,
   turnsAt: `
     SELECT ${turnColumns} FROM unnest(@firsts::int[]) AS w(first) JOIN LATERAL (
       SELECT * FROM skein.turns x WHERE x.tenant = @tenant::text AND x.conv = @conv::uuid AND x.first = w.first OFFSET 0) t

@@ -23,12 +23,12 @@ export const overviewQueries = {
   versionsByIds: `
     SELECT c.id, c.version FROM json_each(@ids) w CROSS JOIN skein_conversations c ON c.id = w.value`,
   neighboursOf: `
-    SELECT w.value AS id,
-      (SELECT x.id FROM skein_conversations x WHERE x.id < w.value ORDER BY x.id DESC LIMIT 1) AS conversation_before,
-      (SELECT x.id FROM skein_conversations x WHERE x.id > w.value ORDER BY x.id LIMIT 1) AS conversation_after,
-      (SELECT x.id FROM skein_messages x WHERE x.id < w.value ORDER BY x.id DESC LIMIT 1) AS message_before,
-      (SELECT x.id FROM skein_messages x WHERE x.id > w.value ORDER BY x.id LIMIT 1) AS message_after
-    FROM json_each(@ids) w`,
+    SELECT c.id,
+      (SELECT x.id FROM skein_conversations x WHERE x.id < c.id ORDER BY x.id DESC LIMIT 1) AS conversation_before,
+      (SELECT x.id FROM skein_conversations x WHERE x.id > c.id ORDER BY x.id LIMIT 1) AS conversation_after,
+      (SELECT x.id FROM skein_messages x WHERE x.id < c.id ORDER BY x.id DESC LIMIT 1) AS message_before,
+      (SELECT x.id FROM skein_messages x WHERE x.id > c.id ORDER BY x.id LIMIT 1) AS message_after
+    FROM json_each(@ids) w CROSS JOIN skein_conversations c ON c.id = w.value`,
   turnsAt: `
     SELECT ${turnColumns} FROM json_each(@firsts) w
     CROSS JOIN skein_turns t ON t.conv = @conv AND t.first BETWEEN w.value AND w.value ORDER BY t.first`,
