@@ -11,9 +11,9 @@ it('moves all conversations from one service to another without loss', async () 
   expect(lines.startsWith('{"kind":"header"')).toBe(true)
   const headers = { 'content-type': 'application/x-ndjson' }
   const first = await to.call('/import', { method: 'POST', body: lines, headers })
-  expect(first.body).toMatchObject({ added: { conversation: 2, message: 5, blob: 1 }, bad: 0 })
+  expect(first.body).toMatchObject({ added: { conversation: 3, message: 7, blob: 1 }, bad: 0 })
   const again = await to.call('/import', { method: 'POST', body: lines, headers })
-  expect(again.body).toMatchObject({ added: { message: 0 }, present: { message: 5 } })
+  expect(again.body).toMatchObject({ added: { message: 0 }, present: { message: 7 } })
   const own = async (service: typeof from) =>
     (await service.call(`/conversations/${conversation}`)).body.messages
   expect(await own(to)).toEqual(await own(from))

@@ -47,7 +47,7 @@ const list = {
     metadata: [{ key: 'k', value: '1' }],
     parent: id,
   },
-  ...{ updated_from: 0, updated_before: now, after_time: now, after_id: id, limit: 20 },
+  ...{ updated_from: 0, updated_before: now, expired_by: now, after_time: now, after_id: id, limit: 20 },
   ...{ directories: ['/d'], within: '/d', below_from: '/d/', below_to: '/d0' },
 }
 
@@ -223,6 +223,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   bodySizes: span,
   messageRecords: span,
   tombstoneRecords: span,
+  openTurnRecords: { conv },
   turnRecords: { conv, after: '', below: 9, limit: 10 },
   summaryRecords: { conv, after_last: -1, after_first: -1, below: 9, limit: 10 },
   linkRecords: { conv },

@@ -60,6 +60,8 @@ export interface RecordStatements {
   tombstoneRecords: [SeqSpan, TombstoneRow]
   /** Turns that begin below a seq, in order of their keys after `after`. */
   turnRecords: [InConv & { after: string; below: number; limit: number }, TurnRecordRow]
+  /** The open turns, with leases as they are stored. */
+  openTurnRecords: [InConv, TurnRow]
   /** Finished summaries that end below a seq, after a range. */
   summaryRecords: [
     InConv & { after_last: number; after_first: number; below: number; limit: number },

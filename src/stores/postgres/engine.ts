@@ -46,7 +46,10 @@ export interface PostgresEngine extends Engine {
 
 export function leaseClockOf(source: Source): () => LeaseClock {
   if (source === systemSource) return () => ({ client_now: source.now(), server_now: null })
-  return () => ({ client_now: source.now(), server_now: source.now() })
+  return () => {
+    const now = source.now()
+    return { client_now: now, server_now: now }
+  }
 }
 
 /** Transactions over a pool, each on one connection and for one tenant. */

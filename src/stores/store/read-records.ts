@@ -51,7 +51,7 @@ async function outlineOf(
   const branches = await part('branches', () => all('branches', { conv }))
   const links = await part('agent links', () => all('linkRecords', { conv }))
   const open: RecordOutline['open'][number][] = []
-  for (const turn of await part('open turns', () => all('openTurns', { conv }))) {
+  for (const turn of await part('open turns', () => all('openTurnRecords', { conv }))) {
     const pieces = await part('the draft of an open turn', () => all('drafts', { conv, turn: turn.key }))
     open.push({ turn: { ...turn, first_id: null, last_id: null }, pieces })
   }

@@ -113,10 +113,13 @@ describe('the statements of the programs', () => {
     return [...found].sort()
   }
 
+  /** The engine of PostgreSQL adds them to every call. */
+  const ofEngine = ['tenant', 'client_now', 'server_now']
+
   function used(name: StatementName, filters: readonly ListFilter[] | undefined): string[] {
     const sqlite = textsOf(queries, name, filters).flatMap(text => compileQuery(text, () => '?').names)
     const postgres = textsOf(postgresQueries, name, filters).flatMap(text => prepare(text).params)
-    return [...sqlite, ...postgres.map(param => param.name)].filter(param => param !== 'tenant')
+    return [...sqlite, ...postgres.map(param => param.name)].filter(param => !ofEngine.includes(param))
   }
 })
 
@@ -176,6 +179,7 @@ describe('the query plans of SQLite', () => {
       ['SEARCH skein_conversations USING INDEX skein_conversations_expiry (expires_at>? AND expires_at<?)'],
     ],
     ['openTurnOn', ['SEARCH skein_turns USING INDEX skein_turns_open (conv=? AND branch=?)']],
+    ['openTurnRecords', ['SEARCH skein_turns USING INDEX skein_turns_open (conv=?)']],
     ['openTurns', ['SEARCH skein_turns USING INDEX skein_turns_open (conv=?)']],
     ...(['listTurns', 'listTurnsDown', 'rawTurns', 'turnEndingAt'] as const).map(
       (name): [StatementName, string[]] => [

@@ -1,5 +1,5 @@
 import type { Queries } from '../../engine/statements.ts'
-import { at, span } from './columns.ts'
+import { at, turnColumns as convertedTurnColumns, span } from './columns.ts'
 
 const inConv = `tenant = @tenant::text AND conv = @conv::uuid`
 
@@ -8,6 +8,7 @@ const idAt = (seq: string) => `coalesce(
     (SELECT p.id FROM skein.messages p WHERE p.tenant = @tenant::text AND p.conv = @conv::uuid AND p.seq = ${seq}),
     (SELECT d.id FROM skein.tombstones d WHERE d.tenant = @tenant::text AND d.conv = @conv::uuid AND d.seq = ${seq}))`
 
+/** With the lease as it is stored: a record that is copied to another store and back is unchanged. */
 const turnColumns = `
   key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at, ended_at`
 
@@ -30,6 +31,10 @@ export const recordQueries = {
     FROM skein.turns t
     WHERE t.tenant = @tenant::text AND t.conv = @conv::uuid AND t.key > @after::text AND t.first < @below::int
     ORDER BY t.key LIMIT @limit::bigint`,
+  openTurnRecords: `SELECT ${turnColumns} FROM skein.turns WHERE ${inConv} AND status = 'open' ORDER BY first`,
+  turnsByKey: `
+    SELECT ${turnColumns} FROM skein.turns
+    WHERE ${inConv} AND key > @after::text ORDER BY key LIMIT @limit::bigint`,
   summaryRecords: `
     SELECT last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, holder, lease_until, created_at
     FROM skein.summaries
@@ -85,8 +90,9 @@ export const recordQueries = {
     UPDATE skein.conversations SET next_seq = @next_seq::int, messages = messages + @added::int,
       tokens = tokens + @tokens::bigint, version = version + 1
     WHERE tenant = @tenant::text AND id = @conv::uuid`,
+  // Their leases are compared with the time of the client.
   turnsByKeys: `
-    SELECT ${turnColumns} FROM unnest(@keys::text[]) AS w(wanted)
+    SELECT ${convertedTurnColumns} FROM unnest(@keys::text[]) AS w(wanted)
     JOIN LATERAL (
       SELECT * FROM skein.turns x WHERE x.tenant = @tenant::text AND x.conv = @conv::uuid AND x.key = w.wanted
       OFFSET 0) t ON true`,

@@ -34,9 +34,6 @@ export const turnQueries = {
   listStoppedTurnsDown: listTurns('stopped', 'DESC'),
   listOpenTurns: listTurns('open', 'ASC'),
   listOpenTurnsDown: listTurns('open', 'DESC'),
-  turnsByKey: `
-    SELECT ${turnColumns} FROM skein.turns
-    WHERE ${inConv} AND key > @after::text ORDER BY key LIMIT @limit::bigint`,
   openTurns: `
     SELECT ${turnColumns} FROM skein.turns WHERE ${inConv} AND status = 'open' ORDER BY first`,
   openTurnOn: `
@@ -123,7 +120,7 @@ export const turnQueries = {
     ORDER BY n LIMIT @limit::bigint`,
   approvalRequests: `
     SELECT c.id AS conversation_id, e.conv, e.n, e.type, e.at, e.data
-    FROM skein.events e JOIN skein.conversations c ON c.tenant = e.tenant AND c.id = e.conv
+    FROM skein.events e JOIN skein.conversations c ON c.tenant = @tenant::text AND c.id = e.conv
     WHERE e.tenant = @tenant::text AND e.type = 'approval_requested' AND c.trashed_at IS NULL
     ORDER BY e.at DESC, e.n DESC LIMIT @limit::bigint`,
   approvalRequestsOf: `

@@ -25,7 +25,7 @@ export function* readOutline(id: ConversationId): Program<RecordOutline | null> 
   const branches = yield* all('branches', { conv })
   const links = yield* all('linkRecords', { conv })
   const open: OpenTurn[] = []
-  for (const turn of yield* all('openTurns', { conv })) {
+  for (const turn of yield* all('openTurnRecords', { conv })) {
     const [first_id, last_id] = [yield* idAt(turn.first), yield* idAt(turn.last)]
     open.push({
       turn: { ...turn, first_id, last_id },

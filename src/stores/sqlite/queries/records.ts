@@ -25,6 +25,9 @@ export const recordQueries = {
   turnRecords: `
     SELECT ${turnColumns}, ${idAt('t.conv', 't.first')} AS first_id, ${idAt('t.conv', 't.last')} AS last_id
     FROM skein_turns t WHERE t.conv = @conv AND t.key > @after AND t.first < @below ORDER BY t.key LIMIT +@limit`,
+  openTurnRecords: `
+    SELECT ${turnColumns} FROM skein_turns INDEXED BY skein_turns_open
+    WHERE conv = @conv AND status = 'open' ORDER BY first`,
   summaryRecords: `
     SELECT last_seq, first_seq, last_id, first_id, model, tokens, text, checksum, holder, lease_until, created_at
     FROM skein_summaries
