@@ -61,6 +61,12 @@ export function reads(store: Store, main: BranchRef, head: MessageId): Calls {
     readDraft: () => store.readDraft(id, 'turn-0'),
     readOverviews: async () => store.readOverviews((await store.listConversations({ limit: 200 })).items),
     versionsOf: () => store.versionsOf([id]),
+    uniqueLengths: () => store.uniqueLengths([id]),
+    listApprovals: () => store.listApprovals(),
+    'getApproval, answerApproval of an unknown request': async () => {
+      await store.getApproval(id, 'none').catch(refused)
+      await store.answerApproval(id, 'none', { answer: 'deny' }).catch(refused)
+    },
     measure: () => store.measure(new Date(0)),
     schemaVersion: () => store.schemaVersion(),
   }
@@ -274,3 +280,6 @@ export function others(store: Store, main: BranchRef, head: MessageId): Calls {
     },
   }
 }
+
+/** The error is the outcome that is measured. */
+function refused(): undefined {}

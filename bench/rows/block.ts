@@ -103,7 +103,8 @@ function noted(store: Store): { store: Store; called: ReadonlySet<string>; metho
       return Reflect.get(target, name)
     },
   })
-  return { store: watched, called, methods: Object.keys(store) }
+  const methods = Object.keys(store).filter(name => typeof store[name as keyof Store] === 'function')
+  return { store: watched, called, methods }
 }
 
 /** Work on everything, once. */
