@@ -56,6 +56,10 @@ export interface SoakPlan {
   /** The warm-up has as many operations as fast as they can be done, so that the store becomes larger than
    *  the caches: SQLite has 16 MB for pages, the service keeps 100 responses. */
   readonly warmUp: number
+  /** The fewest operations after the warm-up, however long they take. Default: 0. */
+  readonly fewest?: number
+  /** The fewest reports after the warm-up. Default: 8. */
+  readonly fewestReports?: number
   /** Milliseconds between two samples. */
   readonly everyMs: number
 }
@@ -68,13 +72,11 @@ export function reporting(report: string, { everyMs }: Pick<SoakPlan, 'everyMs'>
   }
 }
 
-/** A short run lasts until there are as many. */
-const fewestReports = 8
-
 const now = () => Number(process.hrtime.bigint()) / 1e6
 
 /** Lets the process warm up, then work at a steady rate. */
 export async function soak(subject: SoakSubject, plan: SoakPlan): Promise<SoakResult> {
+  const { fewest = 0, fewestReports = 8 } = plan
   let n = 0
   while (n < plan.warmUp) await subject.perform(n++)
   const begun = now()
@@ -86,7 +88,11 @@ export async function soak(subject: SoakSubject, plan: SoakPlan): Promise<SoakRe
   }, plan.everyMs)
   try {
     let next = now()
-    while (now() - begun < plan.ms || reportsOf(subject, begun).length < fewestReports) {
+    const isEnough = () =>
+      now() - begun >= plan.ms &&
+      n >= plan.warmUp + fewest &&
+      reportsOf(subject, begun).length >= fewestReports
+    while (!isEnough()) {
       await subject.perform(n++)
       // On a slow machine the rate is lower, and nothing is caught up.
       next = Math.max(next + 1_000 / plan.perSecond, now())
