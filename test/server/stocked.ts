@@ -8,8 +8,8 @@ export const png = Buffer.concat([
   Buffer.alloc(20_000, 7),
 ])
 
-/** Stores two conversations with a task, a blob, a turn and a prompt, one with a call that waits for an approval,
- *  and a queued task. */
+/** Stores two conversations with a task, a blob, a turn and a prompt, one with a call that waits for an
+ *  approval, and a queued task. */
 export async function stock(store: Store, task = 'task-1'): Promise<Things> {
   const { conversation, branch } = await store.create({
     title: 'Harbour',
