@@ -41,7 +41,8 @@ async function checkBundles(project: string): Promise<number> {
   const bin = (name: string) => join(project, 'node_modules/.bin', name)
   const out = (name: string) => join(project, 'out', name)
   // The addon of SQLite is loaded by a path, which a bundle does not move.
-  const banner = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);'
+  const banner =
+    'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);'
   const esbuild = ['--bundle', '--platform=node', '--format=esm', `--banner:js=${banner}`]
   const vite = { build: { ssr: 'bundled.mjs', outDir: 'out/vite' }, ssr: { noExternal: true } }
   writeFileSync(join(project, 'vite.config.mjs'), `export default ${JSON.stringify(vite)}\n`)
