@@ -16,22 +16,21 @@ export interface SourceBlock {
 
 /** The blocks of the top level with their lengths, whose sum is the length of the text. */
 export function sourceBlocks(text: string): readonly SourceBlock[] {
-  const found: { length: number; placed: PlacedBlock }[] = []
-  let leading = 0
-  for (const { tokens, length } of groups(lexBlocks(text))) {
-    const [placed] = blocksOf(tokens, 0)
-    if (placed) found.push({ length: leading + length, placed: { ...placed, isApart: false } })
-    else if (found.length > 0) found.at(-1)!.length += length
-    leading = placed || found.length > 0 ? 0 : leading + length
-  }
-  let before = ''
+  const found: { length: number; readonly placed: PlacedBlock }[] = []
   let at = 0
-  return found.map(({ length, placed }) => {
-    const isApart = at > 0 && endsApart(before)
-    before = text.slice(at, at + length)
-    at += length
-    return { length, placed: { ...placed, isApart } }
-  })
+  let before = 0
+  for (const token of lexBlocks(text)) {
+    const block = blockOf(token, 0)
+    const start = at
+    at += token.raw.length
+    // White space belongs to the block before it, and at the beginning to the first block.
+    if (block !== null) {
+      const isApart = found.length > 0 && endsApart(text.slice(before, start))
+      found.push({ length: found.length === 0 ? at : token.raw.length, placed: { block, isApart } })
+      before = start
+    } else if (found.length > 0) found.at(-1)!.length += token.raw.length
+  }
+  return found
 }
 
 /** The maximum nesting of quotes and lists. Deeper ones are text. */
@@ -70,11 +69,6 @@ function isTooDeep(text: string): boolean {
 
 function plainParagraph(text: string): Token {
   return { type: 'plain', raw: text, text } as unknown as Token
-}
-
-/** Tokens with the white space that follows them. */
-function groups(tokens: readonly Token[]): readonly { tokens: Token[]; length: number }[] {
-  return tokens.map(token => ({ tokens: [token], length: token.raw.length }))
 }
 
 function blocksOf(tokens: readonly Token[], depth: number): readonly PlacedBlock[] {

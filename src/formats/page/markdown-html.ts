@@ -1,4 +1,4 @@
-import type { CodeKind, Highlighter } from '../../render/highlight.ts'
+import type { Highlighter } from '../../render/highlight.ts'
 import { markdownTree } from '../../render/markdown-tree.ts'
 import type { MarkdownBlock, MarkdownItem, MarkdownSpan, PlacedBlock, TableSide } from '../../render/tree.ts'
 import { escapeHtml } from './escape-html.ts'
@@ -101,16 +101,12 @@ function spanHtml(span: MarkdownSpan): string {
   }
 }
 
-/** The class of a kind of code in the style sheet of a page. */
-export function kindClass(kind: CodeKind): string {
-  return `k-${kind}`
-}
-
+/** The classes of kinds are in `page-style.ts`. */
 function codeHtml(code: string, language: string, highlight: Highlighter | null): string {
   let html = ''
   let at = 0
   for (const { from, to, kind } of highlight?.(code, language) ?? []) {
-    html += `${escapeHtml(code.slice(at, from))}<span class="${kindClass(kind)}">${escapeHtml(code.slice(from, to))}</span>`
+    html += `${escapeHtml(code.slice(at, from))}<span class="k-${kind}">${escapeHtml(code.slice(from, to))}</span>`
     at = to
   }
   return html + escapeHtml(code.slice(at))
