@@ -8,6 +8,11 @@ export function markdownTree(text: string): readonly PlacedBlock[] {
   return blocksOf(lexBlocks(text), 0)
 }
 
+/** Whether a text may contain a block of code. */
+export function hasFence(text: string): boolean {
+  return text.includes('```') || text.includes('~~~')
+}
+
 /** A block of the top level and the characters of its source, including the empty lines after it. */
 export interface SourceBlock {
   readonly length: number

@@ -5,8 +5,3 @@ export async function loadHighlighter(): Promise<Highlighter> {
   const { highlightCode } = await import('../../render/highlight.ts')
   return highlightCode
 }
-
-/** Whether a text may contain a block of code. */
-export function hasFence(text: string): boolean {
-  return text.includes('```') || text.includes('~~~')
-}

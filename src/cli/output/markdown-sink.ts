@@ -1,6 +1,7 @@
 import type { Highlighter } from '../../render/highlight.ts'
+import { hasFence } from '../../render/markdown-tree.ts'
 import { widthOf } from './cut.ts'
-import { hasFence, loadHighlighter } from './load-highlighter.ts'
+import { loadHighlighter } from './load-highlighter.ts'
 import { markdownPrinter } from './markdown-printer.ts'
 import type { Output } from './output.ts'
 import type { TextSink } from './text-sink.ts'

@@ -7,6 +7,7 @@ import type { Message } from '../../core/message.ts'
 import { toolResults } from '../../core/tool-outcome.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { Highlighter } from '../../render/highlight.ts'
+import { hasFence } from '../../render/markdown-tree.ts'
 import { escapeHtml } from './escape-html.ts'
 import type { ExportedConversation, ExportedLine } from './exported-conversation.ts'
 import { markdownToHtml } from './markdown-html.ts'
@@ -207,8 +208,7 @@ function usageHtml(usage: Usage | null): string {
 
 function hasCode({ content }: Message): boolean {
   return content.some(
-    block =>
-      isKnown(block) && (block.type === 'text' || block.type === 'thinking') && /```|~~~/.test(block.text),
+    block => isKnown(block) && (block.type === 'text' || block.type === 'thinking') && hasFence(block.text),
   )
 }
 
