@@ -24,7 +24,7 @@ test('Ctrl+C finishes what runs and claims nothing more, and says so', async () 
   expect(await store.getTask('second')).toMatchObject({ status: 'queued' })
 })
 
-test('a second Ctrl+C gives the dispatch back, and the next worker continues its turn', async () => {
+test('a second Ctrl+C gives the dispatch back, with its turn stored as interrupted', async () => {
   using here = home()
   await using store = await storeOf(here)
   await store.submitTask({ id: 't', description: slowly(2_000) })
