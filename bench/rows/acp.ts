@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { makeSlowSyncs } from '../../test/support/slow-syncs.ts'
 import { median } from '../measure.ts'
-import { slowSyncs } from '../slow-syncs.ts'
 import { type Line, type Suite, time } from '../suite.ts'
 
 /** The time of a piece of an answer from the agent to the client, with and without the proxy. */
@@ -14,7 +14,8 @@ const agent = [process.execPath, join(import.meta.dirname, '../acp-agent.ts')]
 /** An answer, and the disk of the proxy. */
 interface Trial {
   readonly name: string
-  /** The number of pieces, the pause between them and their rate (`acp-agent.ts`). */
+  /** The number of pieces, the pause between them, their rate, and the pieces between two calls of a tool
+   *  (`acp-agent.ts`). */
   readonly speed: readonly string[]
   /** Without a goal, the row is only for comparison. */
   readonly hasGoal: boolean
@@ -23,7 +24,7 @@ interface Trial {
   readonly isDiskSlow?: boolean
 }
 
-const everySecond5000 = ['40000', '1', '5000']
+const everySecond5000 = ['40000', '1', '5000', '1000']
 const trials: readonly Trial[] = [
   { name: 'paced', speed: ['1000', '2'], hasGoal: true, hasTail: false },
   { name: 'at once', speed: ['5000', '0'], hasGoal: false, hasTail: false },
@@ -46,7 +47,7 @@ export const acpSuite: Suite = {
   tasks: {},
   async run({ scale, place }) {
     const lines: Line[] = []
-    const slow = slowSyncs(place)
+    const slow = makeSlowSyncs(place)
     for (const [index, trial] of trials.entries()) {
       if (trial.isDiskSlow && !slow) {
         lines.push({ work: `relay, ${trial.name}`, ours: 'not run', note: 'needs Linux and a C compiler' })
@@ -64,7 +65,7 @@ export const acpSuite: Suite = {
         const direct = await latencies(answering)
         const proxied = await latencies(
           [process.execPath, skein, 'acp', '--db', db, '--', ...answering],
-          trial.isDiskSlow ? slow! : {},
+          trial.isDiskSlow ? { ...slow!, SLOW_SYNC_MS: '100' } : {},
         )
         took.direct.push(median(direct))
         took.proxied.push(median(proxied))

@@ -53,7 +53,7 @@ const threadFile = join(
  *  before the calls of a thread fail that has ended. */
 async function startThread(start: ThreadStart, onEnd: () => void): Promise<StoreThread> {
   // `stdout: true` keeps its output away from ours, which belongs to the protocol.
-  const worker = new Worker(threadFile, { workerData: start, stdout: true })
+  const worker = new Worker(threadFile, { workerData: start, stdout: true, execArgv: [] })
   const opening = Promise.withResolvers<Pick<StoreThread, 'methods' | 'leaseMs'>>()
   const calls = new Map<number, PromiseWithResolvers<unknown>>()
   const ended = Promise.withResolvers<void>()
