@@ -1,3 +1,4 @@
+import type { ProxyStore } from '../../acp/proxy/proxy-context.ts'
 import type { OfferedModel } from '../../acp/serve/serve-options.ts'
 import { fullModelName, knownAliases } from '../../api/full-model-name.ts'
 import { sha256Hex } from '../../core/hash.ts'
@@ -19,6 +20,7 @@ import { missingKey } from '../model/provider-keys.ts'
 import { noteLine } from '../output/print.ts'
 import { shownLocation } from '../store/store-location.ts'
 import { lateStore } from './late-store.ts'
+import type { ThreadedStore } from './threaded-store.ts'
 
 /** `skein acp`: serves an editor on stdin and stdout, with our own agent or as a proxy that gives another
  *  agent a memory. */
@@ -58,7 +60,8 @@ async function relay(
   }
   // The agent works without the store: an editor would have no agent at all otherwise.
   let refusal: { readonly error: unknown } | null = null
-  const store = lateStore(context.store, error => {
+  const opener = storeOpener(context)
+  const store = lateStore(opener.open, error => {
     refusal = { error }
     proxy.close()
   })
@@ -76,9 +79,44 @@ async function relay(
     onStderr: text => err.write(text),
   })
   signal.addEventListener('abort', () => proxy.close(), { once: true })
-  const code = await proxy.done
-  if (refusal) throw (refusal as { readonly error: unknown }).error
-  return (await waitUntilSaved(store, context)) ? code : exitCode.failure
+  try {
+    const code = await proxy.done
+    if (refusal) throw (refusal as { readonly error: unknown }).error
+    return (await waitUntilSaved(store, context)) ? code : exitCode.failure
+  } finally {
+    await opener.close()
+  }
+}
+
+interface StoreOpener {
+  open(): Promise<ProxyStore>
+  /** Closes what `open` has opened, if the command does not. */
+  close(): Promise<void>
+}
+
+/** A file is opened in a thread of its own: a commit waits for the disk, and must not delay what the agent
+ *  says. A server does that work itself, and a store in memory does not wait. */
+function storeOpener(context: CommandContext): StoreOpener {
+  const { target, isFile } = context.location()
+  if (!isFile || !mayStartThreads()) return { open: context.store, close: async () => undefined }
+  let opening: Promise<ThreadedStore> | undefined
+  return {
+    open() {
+      opening = import('./threaded-store.ts').then(({ openThreadedStore }) =>
+        openThreadedStore({ target, cwd: context.cwd }),
+      )
+      return opening
+    },
+    async close() {
+      const opened = await opening?.catch(() => undefined)
+      await opened?.close()
+    },
+  }
+}
+
+/** False under Node's permission model without `--allow-worker`. */
+function mayStartThreads(): boolean {
+  return process.permission?.has('worker') ?? true
 }
 
 /** Serves our own agent until the editor closes the connection. stdout belongs to the protocol, so notes go
