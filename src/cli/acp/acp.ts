@@ -1,5 +1,6 @@
 import type { OfferedModel } from '../../acp/serve/serve-options.ts'
 import { fullModelName, knownAliases } from '../../api/full-model-name.ts'
+import type { Config } from '../../config/config.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import { isNonEmpty, type NonEmpty } from '../../core/message.ts'
 import { modelName } from '../../core/model-name.ts'
@@ -107,7 +108,7 @@ async function serveOwn(args: Args, context: CommandContext): Promise<number> {
         store,
         version: version(),
         storeId: storeIdOf(context),
-        models: offeredModels(choice, context.env),
+        models: offeredModels(choice, context.env, config),
         log: say,
         async agentParts(model) {
           // Opened per prompt: an editor shows the error of a prompt, but not why an agent has exited.
@@ -141,11 +142,15 @@ function inOneSentence(error: unknown): never {
 
 /** The models an editor may choose from: the default first, then every model with a short name whose key is
  *  set. */
-function offeredModels({ id, aliases }: ModelChoice, env: CommandContext['env']): NonEmpty<OfferedModel> {
+function offeredModels(
+  { id, aliases }: ModelChoice,
+  env: CommandContext['env'],
+  config: Config,
+): NonEmpty<OfferedModel> {
   const named = [...Object.keys(aliases), ...Object.keys(knownAliases)].map(name =>
     fullModelName(name, aliases),
   )
-  const others = new Set(named.filter(one => one !== id && missingKey(one, env) === null))
+  const others = new Set(named.filter(one => one !== id && missingKey(one, env, config) === null))
   return [offered(id), ...[...others].map(offered)]
 }
 

@@ -1,5 +1,5 @@
+import { similarWords } from '../../core/similar-words.ts'
 import type { Args, Command, CommandOption } from './command.ts'
-import { similarWords } from './similar-words.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The options of every command. */
