@@ -60,8 +60,9 @@ const mcpProgramSection: SectionDeclaration = {
   path: 'mcp.<name>',
   about:
     'An MCP server whose tools the model may use: a program that is started and used over stdin and stdout. Of ' +
-    'the environment it gets the basic variables, such as `PATH` and `HOME`, and `env`. Servers are started only ' +
-    "from the user's own file: a project's file must not start programs.",
+    'the environment it gets the basic variables, such as `PATH` and `HOME`, and `env`. A server of a project’s file ' +
+    'is started only if you trust the file: a terminal asks, and `skein config trust` answers beforehand. Your own ' +
+    'server of the same name is used instead of it.',
   settings: programSettings,
   example: `mcp:
   files:

@@ -101,4 +101,20 @@ export const configCommands: readonly Command[] = [
     ],
     load: async () => (await import('../set-up/config/keys.ts')).configKeysCommand,
   },
+  {
+    name: 'config trust',
+    group: 'Set up',
+    summary: 'let the skein.yaml of this project start its MCP servers and agents, until it changes',
+    arguments: [
+      { name: 'ls|rm', optional: true },
+      { name: 'file', optional: true },
+    ],
+    options: {},
+    examples: [
+      ['skein config trust', 'prints what the file may start from now on'],
+      ['skein config trust ls', 'the files that you have trusted or declined'],
+      ['skein config trust rm', 'not any more'],
+    ],
+    load: async () => (await import('../trust/trust-command.ts')).configTrustCommand,
+  },
 ]
