@@ -45,17 +45,17 @@ export function listAgents(config: Config, context: Pick<CommandContext, 'env'>)
   return [...configured, ...presets]
 }
 
-/** The agent with this name, ready to start. Throws UsageError if there is none, if its program is missing, or
- *  if the project's file that names it is not trusted. */
+/** The agent with this name. Throws UsageError if there is none, or if the project's file that names its program
+ *  is not trusted. */
 export function findAgent(
   name: string,
   config: Config,
   context: Pick<CommandContext, 'cwd' | 'env'>,
-): NamedAgent {
+): ListedAgent {
   const all = listAgents(config, context)
   const found = all.find(one => one.name === name)
   if (!found) throw noAgent(name, all)
-  const { settings, from, install } = found
+  const { settings, from } = found
   if (!('command' in settings)) return found
   if (from === 'project' && !mayStart(`agents.${name}`, config, context)) {
     const file = shownPath(projectFileOf(`agents.${name}`, config, context)!, context.cwd, context.env)
@@ -64,12 +64,16 @@ export function findAgent(
       'To trust it: skein config trust',
     )
   }
-  if (!found.isInstalled)
-    throw new UsageError(
-      `${name} is not installed: there is no ${agentPresets[name]?.product ?? settings.command} in PATH`,
-      install ?? `Check agents.${name}.command: skein config edit`,
-    )
   return found
+}
+
+/** Throws UsageError if the program of an agent is missing, with the command that installs it. */
+export function refuseMissing({ name, settings, isInstalled, install }: ListedAgent): void {
+  if (isInstalled || !('command' in settings)) return
+  throw new UsageError(
+    `${name} is not installed: there is no ${agentPresets[name]?.product ?? settings.command} in PATH`,
+    install ?? `Check agents.${name}.command: skein config edit`,
+  )
 }
 
 /** The command of a preset: its own, or npx if only the product is installed. Null if neither can start. */

@@ -5,7 +5,7 @@ import { type Args, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { askTrust } from '../trust/ask-trust.ts'
-import { findAgent } from './find-agent.ts'
+import { findAgent, refuseMissing } from './find-agent.ts'
 import type { NamedOwnAgent } from './own-agent-tools.ts'
 
 /** The agent that a command line starts: another program, or one of ours. */
@@ -38,7 +38,9 @@ export async function startedAgent(args: Args, context: CommandContext): Promise
   }
   const config = await readConfig(context.cwd, context.env)
   if (Object.hasOwn(config.agents, named)) await askTrust(config, context)
-  const { settings: entry, from } = findAgent(named, config, context)
+  const found = findAgent(named, config, context)
+  refuseMissing(found)
+  const { settings: entry, from } = found
   if (!('command' in entry)) {
     if (given.length > 0)
       throw new UsageError(`${named} is a model, and takes no arguments`, `skein agent ${named}`)

@@ -12,7 +12,7 @@ const mostLines = 24
 const answerKeys: readonly (readonly [ApprovalAnswer, string])[] = [
   ['allow', 'y once'],
   ['allow_in_conversation', 'c in this conversation'],
-  ['allow_always', 'a always in this project'],
+  ['allow_always', 'a always here'],
   ['deny', 'n no'],
 ]
 
