@@ -61,7 +61,7 @@ function kindOfValue({ value }: CommandOption): CompletionKind | null {
 /** Arguments with a fixed set of words. */
 const choices: Readonly<Record<string, readonly string[]>> = {
   shell: ['bash', 'zsh', 'fish'],
-  models: ['models'],
+  'ls|set|rm': ['ls', 'set', 'rm'],
 }
 
 function argumentOf({ arguments: [first] }: Command): CompletionKind {

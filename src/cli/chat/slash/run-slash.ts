@@ -1,6 +1,6 @@
+import { similarWords } from '../../../core/similar-words.ts'
 import { scriptedCommands } from '../../../models/scripted-commands.ts'
 import { errorReport, printErrorReport } from '../../command-line/error-report.ts'
-import { similarWords } from '../../command-line/similar-words.ts'
 import { cut } from '../../output/cut.ts'
 import { explainError } from '../../target/explain-error.ts'
 import type { Completer } from '../input/complete-line.ts'
