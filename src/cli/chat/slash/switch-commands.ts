@@ -149,6 +149,6 @@ export const slashResume: SlashCommand = {
       kind: 'main',
       limit: 50,
     })
-    return items.map(({ id }) => shortenId(id))
+    return items.map(({ id, title }) => ({ text: shortenId(id), about: title ?? 'without a title' }))
   },
 }
