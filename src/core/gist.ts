@@ -45,6 +45,7 @@ const telling = [
   'pattern',
   'url',
   'prompt',
+  'text',
 ]
 
 /** The most informative argument of a call, in one line. */

@@ -23,16 +23,15 @@ function welcome(err: Output, path: string): readonly string[] {
   const { dots } = err.style.symbols
   const found = installedAgents(path)
   const commands = found.map(({ name }) => `skein agent ${name}`).join(', ')
+  const listed = found.map(({ title }) => title).join(', ')
   return [
-    'Skein keeps your conversations with models and agents: to continue, branch and search.',
+    'Skein keeps what you and your AI agents say: to continue, branch and search.',
     noteLine(
       `no key set: a demo model answers. For a real one: export ANTHROPIC_API_KEY=${dots} or: skein config keys set anthropic`,
       err,
     ),
-    'Everything else works without a key: say "tour" to see what. /help lists the commands.',
-    ...(found.length === 0
-      ? []
-      : [`Installed here: ${found.map(({ title }) => title).join(', ')}. With a memory: ${commands}`]),
+    'All else works without a key. Say "tour" to see it; /help lists the commands.',
+    ...(found.length === 0 ? [] : [`Also here: ${listed}. With a memory: ${commands}`]),
   ]
 }
 
