@@ -53,6 +53,7 @@ const telling = [
   'pattern',
   'url',
   'prompt',
+  'text',
 ]
 
 /** The most informative argument of a call, in one line. */

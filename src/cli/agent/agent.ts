@@ -9,7 +9,7 @@ import { modelName } from '../../core/model-name.ts'
 import { collectPages } from '../../core/pages.ts'
 import { settingText } from '../answer/agent-notes.ts'
 import { type PersonApproval, personApproval } from '../approval/person-approval.ts'
-import { startChat } from '../chat/chat.ts'
+import { attachedTo, startChat } from '../chat/chat.ts'
 import type { Chat } from '../chat/state/chat-state.ts'
 import {
   type Args,
@@ -23,6 +23,7 @@ import { splitAssignment } from '../command-line/metadata-option.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { handOverOptions } from '../model/hand-over.ts'
 import type { ModelSetup } from '../model/model-setup.ts'
+import { shellWord, skeinCommand } from '../store/skein-command.ts'
 import { newStorePath } from '../store/store-location.ts'
 import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
 import { agentQuestions } from './agent-questions.ts'
@@ -43,6 +44,7 @@ export const agentCommand: CommandHandler = async (args, context) => {
   const approval = personApproval(context, allowsAll ? ['all'] : [])
   let chat: Chat | null = null
   const questions = agentQuestions(() => chat, { approval, allowsAll })
+  const files = await attachedTo(args, context)
   const keptIn = newStorePath(context)
   const chosen = await chooseConversation(args, context)
   if (chosen.prompt !== null) throw new NotFoundError('id', chosen.prompt)
@@ -75,6 +77,9 @@ export const agentCommand: CommandHandler = async (args, context) => {
   return await startChat(await withOrigin(chosen, name, context), context, {
     setup,
     keptIn,
+    files,
+    continueWith: id =>
+      `${skeinCommand(context)} agent -c ${id} -- ${args.arguments.map(shellWord).join(' ')}`,
     name: textOption(args, 'session') ?? null,
     onChat(begun) {
       chat = begun

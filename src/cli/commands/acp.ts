@@ -10,7 +10,7 @@ export const acpCommands: readonly Command[] = [
       { name: 'command', optional: true, behind: true },
     ],
     options: {
-      model: { short: 'm', value: '<name>', help: 'model, unless the editor chooses another' },
+      model: { short: 'm', value: '<model>', help: 'model, unless the editor chooses another' },
       system: { value: '<text>', help: 'system prompt' },
       name: {
         value: '<name>',
@@ -52,6 +52,7 @@ export const acpCommands: readonly Command[] = [
       mode: { value: '<name>', help: 'mode of the agent, from now on, such as plan' },
       model: { short: 'm', value: '<name>', help: 'model of the agent, from now on' },
       set: { value: '<name=value>', many: true, help: 'another option of the agent; /set lists them' },
+      attach: { short: 'a', value: '<file>', many: true, help: 'send a file with the first message' },
       'add-dir': { value: '<path>', many: true, help: 'a further directory of the project' },
       tell: { value: '<tokens>', help: 'most tokens that it is told where it knows nothing; 24000' },
       allow: { help: 'allow everything that the agent asks for in the project' },
