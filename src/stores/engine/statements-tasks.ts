@@ -54,13 +54,14 @@ export interface TaskStatements {
   setDispatchActive: [OneDispatch, never]
   /** Moves the state of the active dispatch from the row of the task to its own, and ends it. */
   endDispatch: [
-    OneDispatch & {
-      status: string
-      deaths: number
-      result: string | null
-      error: string | null
-      now: number
-    },
+    OneDispatch &
+      Pick<DispatchRow, 'attempts' | 'worker' | 'queued_at' | 'started_at'> & {
+        status: string
+        deaths: number
+        result: string | null
+        error: string | null
+        now: number
+      },
     never,
   ]
   endTask: [OfTask & { status: string; now: number }, never]

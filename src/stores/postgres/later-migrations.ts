@@ -149,4 +149,12 @@ CREATE INDEX events_requests_in ON skein.events (tenant, conv, n) WHERE type = '
 CREATE INDEX events_permissions ON skein.events (tenant, conv, n) WHERE type = 'permission';
 `,
   },
+  {
+    version: 9,
+    name: 'fewer indexes of tasks',
+    // The index of open tasks finds the running ones too.
+    sql: `
+DROP INDEX skein.tasks_running;
+`,
+  },
 ]

@@ -373,4 +373,13 @@ CREATE INDEX skein_events_requests_in ON skein_events(conv, n) WHERE type = 'app
 CREATE INDEX skein_events_permissions ON skein_events(conv, n) WHERE type = 'permission';
 `,
   },
+  {
+    version: 9,
+    name: 'fewer indexes of tasks',
+    // A claim and its end wrote a page of this index each. The index of open tasks finds the running ones too.
+    isOptional: true,
+    sql: `
+DROP INDEX IF EXISTS skein_tasks_running;
+`,
+  },
 ]

@@ -24,6 +24,7 @@ const released: Record<number, string> = {
   6: 'f51fb11bc9b802ce01cac3a83801a9e5d6c4fa2591b45b5bfc6678dec0cc4afd',
   7: '0b8629126bc1492c25140b2ca59bdc589ff930566890dacbdda93d68dd68829a',
   8: '43f04509268c8e84e9ca0511b4805436d54a4a34e7089585abe796b7dc563be1',
+  9: '2a986b11d7d69424ed4773bca0360643b380d81a634e44bbd9cb48994e8600aa',
 }
 
 /** A future version. */

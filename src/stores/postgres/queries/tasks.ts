@@ -94,11 +94,10 @@ export const taskQueries = {
     UPDATE skein.dispatches SET status = 'active', result = NULL, error = NULL, ended_at = NULL
     WHERE ${oneDispatch}`,
   endDispatch: `
-    UPDATE skein.dispatches d SET status = @status::text, attempts = t.attempts, deaths = @deaths::int,
-      worker = t.worker, queued_at = t.queued_at, started_at = t.started_at, result = @result::text,
-      error = @error::text, ended_at = @now::bigint
-    FROM (SELECT * FROM skein.tasks WHERE ${oneTask} OFFSET 0) t
-    WHERE d.tenant = @tenant::text AND d.task = @id::text AND d.n = @n::int`,
+    UPDATE skein.dispatches SET status = @status::text, attempts = @attempts::int, deaths = @deaths::int,
+      worker = @worker::text, queued_at = @queued_at::bigint, started_at = @started_at::bigint,
+      result = @result::text, error = @error::text, ended_at = @now::bigint
+    WHERE ${oneDispatch}`,
   endTask: `
     UPDATE skein.tasks SET status = @status::text, holder = NULL, lease_until = NULL, cancel_requested = 0,
       updated_at = @now::bigint

@@ -115,11 +115,12 @@ export function* endDispatch(
   end: DispatchEnd & { readonly deaths: number },
   now: number,
 ): Program<Dispatch> {
-  const { id, n } = row
+  const { id, n, attempts, worker, queued_at, started_at } = row
   const { status, deaths } = end
+  const state = { attempts, worker, queued_at, started_at }
   const result = end.result === undefined ? null : JSON.stringify(end.result)
   const error = end.error ?? null
-  yield* run('endDispatch', { id, n, status, deaths, result, error, now })
+  yield* run('endDispatch', { id, n, ...state, status, deaths, result, error, now })
   const next = row.dispatches > n ? yield* first('firstWaiting', { id }) : undefined
   if (next) {
     yield* run('setDispatchActive', { id, n: next.n })

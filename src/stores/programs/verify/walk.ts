@@ -77,7 +77,7 @@ export function* walkMessages(
     if (page.isLast) break
   }
   if (isAll) {
-    yield* gaps.end()
+    if (purging !== 1) yield* gaps.end()
     yield* turns.end()
     calls.end()
   }

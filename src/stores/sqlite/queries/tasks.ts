@@ -77,10 +77,9 @@ export const taskQueries = {
     UPDATE skein_dispatches SET status = 'active', result = NULL, error = NULL, ended_at = NULL
     WHERE task = @id AND n = @n`,
   endDispatch: `
-    UPDATE skein_dispatches SET status = @status, attempts = t.attempts, deaths = @deaths, worker = t.worker,
-      queued_at = t.queued_at, started_at = t.started_at, result = @result, error = @error, ended_at = @now
-    FROM skein_tasks t
-    WHERE t.id = @id AND skein_dispatches.task = @id AND skein_dispatches.n = @n`,
+    UPDATE skein_dispatches SET status = @status, attempts = @attempts, deaths = @deaths, worker = @worker,
+      queued_at = @queued_at, started_at = @started_at, result = @result, error = @error, ended_at = @now
+    WHERE task = @id AND n = @n`,
   endTask: `
     UPDATE skein_tasks SET status = @status, holder = NULL, lease_until = NULL, cancel_requested = 0,
       updated_at = @now
@@ -107,7 +106,7 @@ export const taskQueries = {
   listRunning: `
     SELECT ${dispatchColumns} FROM skein_tasks t
     CROSS JOIN skein_dispatches d ON d.task = t.id AND d.n = t.current
-    WHERE t.status = 'running' AND t.id > @after ORDER BY t.id LIMIT +@limit`,
+    WHERE t.status <> 'done' AND t.status = 'running' AND t.id > @after ORDER BY t.id LIMIT +@limit`,
   countTasks: `
     SELECT status, count(*) AS count FROM skein_tasks WHERE status <> 'done' GROUP BY status
     UNION ALL SELECT 'all', count(*) FROM skein_tasks`,
@@ -116,7 +115,7 @@ export const taskQueries = {
   runningIn: `
     SELECT ${dispatchColumns} FROM skein_tasks t
     CROSS JOIN skein_dispatches d ON d.task = t.id AND d.n = t.current
-    WHERE t.status = 'running' AND +t.project = @project LIMIT 1`,
+    WHERE t.status <> 'done' AND t.status = 'running' AND +t.project = @project LIMIT 1`,
   deleteDispatches: `DELETE FROM skein_dispatches WHERE task = @id`,
   deleteTask: `DELETE FROM skein_tasks WHERE id = @id`,
   deleteDispatchesIn: `
