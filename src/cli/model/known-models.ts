@@ -25,6 +25,6 @@ export function knownModels(config: Config, env: CommandContext['env']): readonl
   return [...named, ...others, ['scripted', 'scripted'] as const].map(([name, id]) => ({
     name,
     id,
-    missingKey: missingKey(id, env),
+    missingKey: missingKey(id, env, config),
   }))
 }
