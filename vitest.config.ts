@@ -1,10 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-/** Tests with a process of their own, which run first: the batteries measure memory and time, the contracts
- *  take longest, and the others change what belongs to the whole process. */
+/** The short form of the batteries. They measure memory and time, so each file has a process of its own. `npm
+ *  test` leaves them out, `npm run check -- batteries` runs them. */
+const batteries = ['test/battery/**/*.test.ts']
+
+/** Tests with a process of their own, which run first: the contracts take longest, and the others change what
+ *  belongs to the whole process. */
 const alone = [
-  'test/battery/**/*.test.ts',
   'test/support/**/*.test.ts',
   'test/system/**/*.test.ts',
   'test/recorder/drafts.test.ts',
@@ -33,6 +36,7 @@ export default defineConfig({
     allowOnly: false,
     maxWorkers: settings.maxWorkers,
     projects: [
+      { test: { ...settings, name: 'batteries', include: batteries } },
       { test: { ...settings, name: 'alone', include: alone } },
       // A process for each file would take a quarter of the gate to load the same modules again.
       {
@@ -40,7 +44,7 @@ export default defineConfig({
           ...settings,
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: alone,
+          exclude: [...batteries, ...alone],
           isolate: false,
         },
       },

@@ -6,7 +6,7 @@ import { docExamples } from './check/doc-examples.ts'
 import { examples } from './check/examples.ts'
 import { packageCheck } from './check/package.ts'
 import { type Count, closingLine, passed, type Step, StepError, sum } from './check/step.ts'
-import { tests } from './check/tests.ts'
+import { batteries, tests } from './check/tests.ts'
 
 /** A step that is one command. */
 function command(name: string, program: string, ...args: readonly string[]): Step {
@@ -30,7 +30,10 @@ const gate: readonly (readonly Step[])[] = [
   [tests],
   [packageCheck, docExamples, examples, command('docs', process.execPath, 'scripts/docs.ts', '--check')],
 ]
-const names = gate.flat().map(({ name }) => name)
+
+/** The steps that run only if they are named. */
+const onRequest: readonly Step[] = [batteries]
+const names = [...gate.flat(), ...onRequest].map(({ name }) => name)
 
 /** Runs the groups up to the first with a failure and returns the counts. */
 async function check(groups: readonly (readonly Step[])[], place: string): Promise<Count> {
@@ -79,7 +82,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 
 const total = await check(
-  gate.map(group => group.filter(({ name }) => wanted.length === 0 || wanted.includes(name))),
+  wanted.length === 0
+    ? gate
+    : [...gate, onRequest].map(group => group.filter(({ name }) => wanted.includes(name))),
   place,
 )
 for (const note of total.notes ?? []) console.log(note)

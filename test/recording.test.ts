@@ -20,18 +20,28 @@ describe('the recording in docs/', () => {
     expect(svgOf(scenes)).toBe(committed('recording.svg'))
   })
 
-  it('shows chat, restart, resume, fork, tree and search', () => {
+  it('shows chat, restart, resume, a tool call, fork, tree and search', () => {
     const text = committed('recording.md')
     for (const seen of [
-      /^› My name is Ada.*\n\nNice to meet you, Ada\.$/m,
-      /^continuing "My name is Ada.*\n {2}now: Nice to meet you, Ada\.\n\nYour name is Ada\.$/m,
+      /^› Why do our websockets drop at 02:00\?\n\nThe certificate is reloaded/m,
+      /^full jitter +│ spread over 30 s/m,
+      /^continuing "Why do our websockets.*\n {2}now: .*\n\nWe chose full jitter, at most 30 s\.$/m,
       /^Continue which conversation\?/m,
+      /^ {2}search_files {2}reconnect · .*\nI found it here:$/m,
+      /^saved "Why do our websockets drop at 02:00\?" · continue: skein -c \w{6}$/m,
       /^forked at \S+, nothing copied/m,
-      /^ {4}\S{6} \(.*\) \[USER\] What is my name\?[\s\S]*^\S{6} \(.*\) \[USER\] The door code is 1234\.$/m,
+      /^We chose polling, every 15 s\.$/m,
+      /^ {4}\S{6} \(.*\) \[USER\] Use full jitter[\s\S]*^\S{6} \(.*\) \[USER\] Use polling instead\.$/m,
       /^\d hits in 1 conversation here/m,
     ]) {
       expect(text).toMatch(seen)
     }
+  })
+
+  it('shows lines being typed', () => {
+    const svg = committed('recording.svg')
+    expect(svg.match(/animation-timing-function: steps\(\d+\)/g)!.length).toBeGreaterThan(9)
+    expect(svg.length).toBeLessThan(60_000)
   })
 
   it('is a single file without scripts and without URLs except that of the format', () => {

@@ -90,7 +90,7 @@ describe('package.json', () => {
   })
 
   it('runs the gate before it publishes, and leaves the source maps out', () => {
-    expect(manifest.scripts.prepublishOnly).toBe('npm run check')
+    expect(manifest.scripts.prepublishOnly).toBe('npm run check && npm run check -- batteries')
     expect(manifest.files).toContain('!dist/**/*.map')
   })
 
@@ -126,8 +126,9 @@ describe('tracked files', () => {
     expect(machinePaths('see /home/ada/skein', '/root')).toEqual([])
   })
 
-  it('contain no build output', () => {
+  it('contain no build output, and no database that a trial left behind', () => {
     expect(tracked.filter(path => /^(dist|node_modules)\/|\.tgz$/.test(path))).toEqual([])
+    expect(tracked.filter(path => /[^\w@.+/-]/.test(path) || /^[^/]*\.db/.test(path))).toEqual([])
   })
 })
 
@@ -137,10 +138,10 @@ describe('the two commands', () => {
     expect(read('README.md')).toContain('npm install && npm test')
   })
 
-  it('are the commands of CI, and the test command is the whole gate', () => {
+  it('are the commands of CI, which then runs the batteries', () => {
     const script = read('.ci/run').split('\n')
     expect(script).toContain('npm install')
-    expect(script).toContain('npm test')
+    expect(script.slice(script.indexOf('npm test'))).toContain('npm run check -- batteries')
     expect(manifest.scripts.test).toBe('npm run check')
     expect(manifest.scripts.check).toBe('node scripts/check.ts')
   })

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { makeSlowSyncs } from '../../test/support/slow-syncs.ts'
 import { median } from '../measure.ts'
 import { type Line, type Suite, time } from '../suite.ts'
 
@@ -10,9 +11,32 @@ import { type Line, type Suite, time } from '../suite.ts'
 const skein = join(import.meta.dirname, '../../dist/cli/skein.cjs')
 const agent = [process.execPath, join(import.meta.dirname, '../acp-agent.ts')]
 
-/** A fast model with 500 pieces per second, one that sends everything at once, and one with 5,000 per second
- *  for 8 s. */
-const speeds = { paced: ['1000', '2'], 'at once': ['5000', '0'], '5,000/s': ['40000', '1', '5000'] } as const
+/** An answer, and the disk of the proxy. */
+interface Trial {
+  readonly name: string
+  /** The number of pieces, the pause between them, their rate, and the pieces between two calls of a tool
+   *  (`acp-agent.ts`). */
+  readonly speed: readonly string[]
+  /** Without a goal, the row is only for comparison. */
+  readonly hasGoal: boolean
+  /** Whether the slowest pieces have a goal, too. */
+  readonly hasTail: boolean
+  readonly isDiskSlow?: boolean
+}
+
+const everySecond5000 = ['40000', '1', '5000', '1000']
+const trials: readonly Trial[] = [
+  { name: 'paced', speed: ['1000', '2'], hasGoal: true, hasTail: false },
+  { name: 'at once', speed: ['5000', '0'], hasGoal: false, hasTail: false },
+  { name: '5,000/s', speed: everySecond5000, hasGoal: true, hasTail: true },
+  {
+    name: '5,000/s, each sync of the disk 100 ms longer',
+    speed: everySecond5000,
+    hasGoal: true,
+    hasTail: true,
+    isDiskSlow: true,
+  },
+]
 
 /** The goals, in milliseconds more than without the proxy. */
 const goals = { median: 0.5, slowest: 10 } as const
@@ -23,7 +47,12 @@ export const acpSuite: Suite = {
   tasks: {},
   async run({ scale, place }) {
     const lines: Line[] = []
-    for (const [name, speed] of Object.entries(speeds)) {
+    const slow = makeSlowSyncs(place)
+    for (const [index, trial] of trials.entries()) {
+      if (trial.isDiskSlow && !slow) {
+        lines.push({ work: `relay, ${trial.name}`, ours: 'not run', note: 'needs Linux and a C compiler' })
+        continue
+      }
       const took = {
         direct: [] as number[],
         proxied: [] as number[],
@@ -31,11 +60,13 @@ export const acpSuite: Suite = {
         tail: [] as number[],
       }
       for (let round = 0; round < scale.rounds; round++) {
-        const direct = await latencies([...agent, ...speed])
-        const proxied = await latencies([
-          ...[process.execPath, skein, 'acp', '--db', join(place, `acp-${name}-${round}.db`), '--'],
-          ...[...agent, ...speed],
-        ])
+        const db = join(place, `acp-${index}-${round}.db`)
+        const answering = [...agent, ...trial.speed]
+        const direct = await latencies(answering)
+        const proxied = await latencies(
+          [process.execPath, skein, 'acp', '--db', db, '--', ...answering],
+          trial.isDiskSlow ? { ...slow!, SLOW_SYNC_MS: '100' } : {},
+        )
         took.direct.push(median(direct))
         took.proxied.push(median(proxied))
         took.slowest.push(slowestOf(proxied))
@@ -43,16 +74,16 @@ export const acpSuite: Suite = {
       }
       const added = median(took.proxied.map((us, i) => us - took.direct[i]!))
       lines.push({
-        work: `relay of a piece of an answer, ${name}: proxy − direct`,
+        work: `relay of a piece of an answer, ${trial.name}: proxy − direct`,
         floor: time(median(took.direct)),
         ours: time(median(took.proxied)),
         value: added / 1_000,
-        ...(name === 'at once' ? {} : { goal: goals.median }),
+        ...(trial.hasGoal && { goal: goals.median }),
         note: `${time(added)} more; p99 ${time(median(took.slowest))}; the goal is in ms`,
       })
-      if (name === '5,000/s')
+      if (trial.hasTail)
         lines.push({
-          work: `the same, ${name}, the slowest 1 %: proxy − direct`,
+          work: `the same, ${trial.name}, the slowest 1 %: proxy − direct`,
           floor: time(median(took.slowest) - median(took.tail)),
           ours: time(median(took.slowest)),
           value: median(took.tail) / 1_000,
@@ -70,8 +101,14 @@ function slowestOf(took: readonly number[]): number {
 }
 
 /** Microseconds from the agent's write to the client's read, for each piece of one answer. */
-async function latencies([command, ...args]: readonly string[]): Promise<readonly number[]> {
-  const child = spawn(command!, args, { stdio: ['pipe', 'pipe', 'ignore'] })
+async function latencies(
+  [command, ...args]: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<readonly number[]> {
+  const child = spawn(command!, args, {
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
   const took: number[] = []
   const say = (id: number, method: string, params: object) =>
     child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)

@@ -32,7 +32,11 @@ export async function bundleCommand(folder: string): Promise<void> {
   }
   const plugins = [builtinsLater('cjs'), bundledDriver(root, { ownError: false })]
   const main = await rolldown({
-    input: { main: join(root, 'src/cli/main.ts') },
+    input: {
+      main: join(root, 'src/cli/main.ts'),
+      // Loaded by a thread, by its name.
+      'store-thread': join(root, 'src/cli/acp/store-thread.ts'),
+    },
     platform: 'node',
     // Its paths are for types only.
     tsconfig: false,

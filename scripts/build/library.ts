@@ -25,6 +25,10 @@ const groups = [
   { name: 'sqlite', test: /[\\/]src[\\/]stores[\\/]sqlite[\\/](?!index|engine)|better-sqlite3/ },
 ].map((group, i, { length }) => ({ ...group, priority: length - i, tags: ['$initial' as const] }))
 
+/** With line breaks: Node prints the source line of an uncaught error, and a file in one line would fill the
+ *  screen of a developer. */
+const readable = { ...small, codegen: { ...small.codegen, removeWhitespace: false } }
+
 /** A file of the library, and the modules in it. */
 export interface LibraryFile {
   readonly name: string
@@ -54,7 +58,8 @@ export async function bundleLibrary(folder: string): Promise<readonly LibraryFil
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'shared/[name].js',
-    minify: small,
+    minify: readable,
+    comments: { jsdoc: false },
     banner: ({ name }) => (name === 'sqlite' ? driverNotice : ''),
     codeSplitting: { groups },
   })

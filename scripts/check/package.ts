@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { strangeEnvironment } from '../../test/support/place.ts'
-import { root, run } from './command.ts'
+import { CommandError, root, run } from './command.ts'
 import { checkInProject } from './project.ts'
 import { passed, type Step } from './step.ts'
 
@@ -32,6 +32,7 @@ async function tryInstalled(place: string, tarball: string, manifest: Manifest):
   const maps = readdirSync(join(place, 'node_modules/skein'), { recursive: true, encoding: 'utf8' })
   if (maps.some(name => name.endsWith('.map'))) throw new Error('the package has source maps without sources')
   await runCommand(place)
+  await failReadably(place)
   const entries = Object.keys(manifest.exports)
   await importAll(place, entries)
   // pg is an optional peer: SQLite users need not install it.
@@ -40,7 +41,7 @@ async function tryInstalled(place: string, tarball: string, manifest: Manifest):
     place,
     entries.filter(entry => entry !== './postgres'),
   )
-  return 2 + entries.length + (await checkInProject(place))
+  return 3 + entries.length + (await checkInProject(place))
 }
 
 /** The command finds its files and its addon where a package manager has installed them. */
@@ -53,6 +54,26 @@ async function runCommand(project: string): Promise<void> {
     const said = await skein(...look)
     if (!said.includes('Ada')) throw new Error(`skein ${look.join(' ')}, as it is installed, says: ${said}`)
   }
+}
+
+/** Node prints the source line of an uncaught error: a file in one line would fill the screen. */
+async function failReadably(project: string): Promise<void> {
+  const file = join(project, 'uncaught.js')
+  writeFileSync(
+    file,
+    `import { openStore } from 'skein'
+const store = await openStore(':memory:')
+const { branch } = await store.create()
+await store.append(branch, null, [{ role: 'user', content: 'hello', model: 'a name' }])\n`,
+  )
+  const said = await run(process.execPath, [file], { cwd: project }).catch((error: unknown) => {
+    if (error instanceof CommandError) return error.message
+    throw error
+  })
+  if (!said.includes('InvalidError: messages[0].model: unknown field'))
+    throw new Error(`an uncaught error of the library does not say what is wrong: ${said.slice(0, 2_000)}`)
+  if (said.length > 3_000)
+    throw new Error(`an uncaught error of the library prints ${said.length} characters`)
 }
 
 async function importAll(project: string, entries: readonly string[]): Promise<void> {

@@ -20,29 +20,38 @@ interface FileReport {
   readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[]
 }
 
-/** All tests, counted individually. Files with a failed test are run once more, alone: a machine that stalls
- *  is not a fault of the product. What passes only then is named at the end, because it is a fault of the
- *  test. A run that fails without a failed test, for example by an unhandled rejection, counts as one
- *  failure. */
-export const tests: Step = {
-  name: 'tests',
-  async run(place) {
-    const path = join(place, 'report.json')
-    const error = await runTests(path, [])
-    const report = readReport(path)
-    if (!error) return countOf(report)
-    const again = report ? filesToRepeat(report) : []
-    const second = join(place, 'again.json')
-    if (again.length === 0 || (await runTests(second, ['--maxWorkers=1', ...again]))) {
-      const count = countOf(report)
-      throw new StepError(error.message, { ...count, failed: Math.max(1, count.failed) })
-    }
-    const { passed, failed, skipped, notes = [] } = countOf(report)
-    return { passed: passed + failed, failed: 0, skipped, notes: [...notes, ...unstable(report!)] }
-  },
+/** A step that runs projects of `vitest.config.ts`, and counts each test. Files with a failed test are run
+ *  once more, alone: a machine that stalls is not a fault of the product. What passes only then is named at
+ *  the end, because it is a fault of the test. A run that fails without a failed test, for example by an
+ *  unhandled rejection, counts as one failure. */
+function testStep(name: string, projects: readonly string[]): Step {
+  const chosen = projects.map(project => `--project=${project}`)
+  return {
+    name,
+    async run(place) {
+      const path = join(place, 'report.json')
+      const error = await runTests(path, chosen)
+      const report = readReport(path)
+      if (!error) return countOf(report)
+      const again = report ? filesToRepeat(report) : []
+      const second = join(place, 'again.json')
+      if (again.length === 0 || (await runTests(second, [...chosen, '--maxWorkers=1', ...again]))) {
+        const count = countOf(report)
+        throw new StepError(error.message, { ...count, failed: Math.max(1, count.failed) })
+      }
+      const { passed, failed, skipped, notes = [] } = countOf(report)
+      return { passed: passed + failed, failed: 0, skipped, notes: [...notes, ...unstable(report!)] }
+    },
+  }
 }
 
-/** Runs test files, or all, and writes a report. Returns the failure. */
+/** All tests except the batteries. */
+export const tests = testStep('tests', ['alone', 'together'])
+
+/** The short form of the batteries. */
+export const batteries = testStep('batteries', ['batteries'])
+
+/** Runs tests and writes a report. Returns the failure. */
 async function runTests(report: string, args: readonly string[]): Promise<CommandError | null> {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   try {

@@ -1,3 +1,4 @@
+import { httpErrors } from '../../src/server/http/http-error.ts'
 import { statusOf } from '../../src/server/http/problem.ts'
 import { createService } from '../../src/server/index.ts'
 import { walk } from './http-walk.ts'
@@ -78,10 +79,15 @@ function readOpenApi(): OpenApi {
   return service.openApi() as OpenApi
 }
 
+/** Refusals of HTTP whose `Retry-After` depends on the moment. */
+const waitHelps: ReadonlySet<string> = new Set(['too_many_requests', 'shutting_down'])
+
 function statusRows(): string {
-  return Object.entries(statusOf)
-    .map(([code, { status, title, retryAfter }]) => {
-      const wait = retryAfter === undefined ? '' : '; `Retry-After`'
+  const entries = [...Object.entries(statusOf), ...Object.entries(httpErrors)]
+  return entries
+    .sort(([, a], [, b]) => a.status - b.status)
+    .map(([code, { status, title, ...entry }]) => {
+      const wait = 'retryAfter' in entry || waitHelps.has(code) ? '; `Retry-After`' : ''
       return `| ${status} | \`${code}\` | ${title}${wait} |`
     })
     .join('\n')

@@ -20,6 +20,7 @@ export function changesFor(ids: readonly string[]): readonly Change[] {
   return [
     ...changes,
     { from: /\b\d{4}-\d\d-\d\d \d\d:\d\d\b/g, to: () => '2026-11-14 17:42' },
+    { from: /(?<= )\d+(?:\.\d+)? m?s$/g, to: () => '4 ms' },
     // On a slow machine minutes pass.
     { from: / [1-9]m\b(?! ago)|\b[1-9]m(?: ago| )/g, to: () => 'now' },
   ]

@@ -1,15 +1,18 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '../../src/stores/open.ts'
 import { type Change, changesFor } from './normal.ts'
 import { type Span, textOfScreen } from './screen.ts'
 import { openShell, type Shell } from './shell.ts'
+import { pauseSeconds } from './svg.ts'
 
 /** A picture of the terminal, and for how long it is shown. */
 export interface Frame {
   readonly screen: readonly (readonly Span[])[]
   readonly seconds: number
+  /** How many characters at the end of the last row appear one after the other. Default: none. */
+  readonly typed?: number
 }
 
 /** One terminal, from its opening to its closing. */
@@ -32,8 +35,18 @@ export async function playStory(): Promise<readonly Scene[]> {
       const shell = await openShell(cwd, env)
       const frames: Frame[] = []
       const look = (seconds: number) => void frames.push({ screen: shell.screen(), seconds })
+      const type = async (text: string, until: RegExp, seconds: number) => {
+        await shell.type(text, end(text))
+        frames.push({
+          screen: shell.screen(),
+          seconds: pauseSeconds + text.length * secondsPerKey,
+          typed: text.length,
+        })
+        await shell.type('\r', until)
+        look(seconds)
+      }
       try {
-        await play(shell, look)
+        await play({ shell, look, type })
       } finally {
         await shell.close()
       }
@@ -45,21 +58,50 @@ export async function playStory(): Promise<readonly Scene[]> {
   }
 }
 
-/** An isolated home without keys and settings, and `skein` on the path. */
+/** The speed of the hand. */
+const secondsPerKey = 0.05
+
+/** The row ends with the typed text. */
+function end(text: string): RegExp {
+  return new RegExp(`${text.replaceAll(/[^\w ]/g, '\\$&')}$`)
+}
+
+/** A file of the project in which the story plays. */
+const reconnect = `import { sleep } from './sleep.ts'
+
+export async function reconnect(attempt: number) {
+  await sleep(500)
+  return open(attempt + 1)
+}
+`
+
+/** An isolated home without keys and settings. Only `skein` and a few system programs are on the path: the
+ *  command names agents that it finds there. */
 function machine(place: string): { readonly cwd: string; readonly env: NodeJS.ProcessEnv } {
   const home = join(place, 'home')
   const cwd = join(home, 'harbor')
   const programs = join(place, 'bin')
-  for (const folder of [cwd, programs]) mkdirSync(folder, { recursive: true })
+  for (const folder of [join(cwd, 'src'), programs]) mkdirSync(folder, { recursive: true })
+  writeFileSync(join(cwd, 'src/reconnect.ts'), reconnect)
   writeFileSync(join(programs, 'skein'), `#!/bin/sh\nexec '${process.execPath}' '${bin}' "$@"\n`)
   chmodSync(join(programs, 'skein'), 0o755)
-  const { PATH = '/usr/bin:/bin' } = process.env
-  return { cwd, env: { HOME: home, PATH: `${programs}:${PATH}`, LANG: 'C.UTF-8', TZ: 'UTC' } }
+  for (const name of ['bash', 'sh', 'less']) {
+    const found = ['/bin', '/usr/bin', '/usr/local/bin'].map(folder => join(folder, name)).find(existsSync)
+    if (found !== undefined) symlinkSync(found, join(programs, name))
+  }
+  return { cwd, env: { HOME: home, PATH: programs, LANG: 'C.UTF-8', TZ: 'UTC' } }
+}
+
+interface Stage {
+  readonly shell: Shell
+  look(seconds: number): void
+  /** Types a line, one key after the other, and shows what comes of it. */
+  type(text: string, until: RegExp, seconds: number): Promise<void>
 }
 
 interface Part {
   readonly caption: string
-  play(shell: Shell, look: (seconds: number) => void): Promise<void>
+  play(stage: Stage): Promise<void>
 }
 
 /** The command has ended: the shell shows its prompt. */
@@ -70,65 +112,51 @@ const chatAgain = /\n›$/
 const story: readonly Part[] = [
   {
     caption: 'Chat. No key, no server, no configuration: a built-in demo model answers.',
-    async play(shell, look) {
-      await shell.type('skein\r', chatAgain)
-      look(2)
-      await shell.type('My name is Ada, and the door code is 4711.', /4711\.$/)
-      look(1.5)
-      await shell.type('\r', /Nice to meet you[\s\S]*\n›$/)
-      look(2.5)
+    async play({ type }) {
+      await type('skein', chatAgain, 3)
+      await type('Why do our websockets drop at 02:00?', /start with full jitter[\s\S]*\n›$/, 4)
+      await type('Use full jitter, with a limit of 30 s.', /at most 30 s\.[\s\S]*\n›$/, 3.5)
     },
   },
   {
     caption: 'That terminal was closed. Another one continues the conversation of this directory.',
-    async play(shell, look) {
-      await shell.type('skein "What is my name?"', /\?"$/)
-      look(1)
-      await shell.type('\r', shellAgain)
-      look(3)
-      await shell.type('skein -n "Why is the build red?"\r', shellAgain)
-      look(2)
+    async play({ type }) {
+      await type('skein "What did we decide?"', shellAgain, 3)
+      await type('skein -n "My name is Ada."', shellAgain, 2)
     },
   },
   {
-    caption: 'Resume: pick any conversation, by its title and its text.',
-    async play(shell, look) {
-      await shell.type('skein resume\r', /enter open/)
-      look(2)
-      await shell.type('ada', /which conversation\? {2}ada/)
+    caption: 'Resume: pick any conversation, by its title and its text. Tools can read the project.',
+    async play({ shell, type, look }) {
+      await type('skein resume --tools', /enter open/, 2)
+      await shell.type('socket', /which conversation\? {2}socket/)
       look(1.5)
       await shell.type('\r', chatAgain)
-      await shell.type('What is the door code?\r', /The door code is 4711\.[\s\S]*\n›$/)
-      look(3)
-      await shell.type('/quit\r', shellAgain)
+      await type('Which files mention reconnect?', /I found it here[\s\S]*\n›$/, 3.5)
+      await type('/quit', shellAgain, 2)
     },
   },
   {
     caption: 'Fork: branch off at any message. Nothing is copied, nothing is lost.',
-    async play(shell, look) {
-      await shell.type('skein show --path\r', shellAgain)
-      look(2)
-      const first = /^(\S{6,}) .* scripted +Nice to meet you/m.exec(shell.text())?.[1]
+    async play({ shell, type }) {
+      await type('skein show --path', shellAgain, 2.5)
+      const first = /^(\S{6,}) .* scripted +The certificate/m.exec(shell.text())?.[1]
       if (first === undefined) throw new Error(`the first answer is not on:\n${shell.text()}`)
-      await shell.type(`skein fork ${first} --name night\r`, shellAgain)
-      look(1.5)
-      await shell.type('skein -q -c night "The door code is 1234."\r', shellAgain)
-      await shell.type('skein "What is the door code?"\r', shellAgain)
-      look(3)
+      await type(`skein fork ${first} --name polling`, shellAgain, 1.5)
+      await shell.type('skein -q -c polling "Use polling instead."\r', shellAgain)
+      await type('skein "What did we decide?"', shellAgain, 3)
     },
   },
   {
     caption: 'Tree: every message, with its branches.',
-    async play(shell, look) {
-      await shell.type('skein tree\r', shellAgain)
-      look(4)
+    async play({ type }) {
+      await type('skein tree', shellAgain, 4)
     },
   },
   {
     caption: 'Search: everything that you, models and tools said.',
-    async play(shell, look) {
-      await shell.type('skein search "door code"\r', shellAgain)
-      look(4)
+    async play({ type }) {
+      await type('skein search jitter', shellAgain, 4)
     },
   },
 ]
@@ -150,8 +178,8 @@ function normal(scenes: readonly Scene[], changes: readonly Change[]): readonly 
   const change = (text: string) => changes.reduce((now, { from, to }) => now.replace(from, to), text)
   return scenes.map(({ caption, frames }) => ({
     caption,
-    frames: frames.map(({ screen, seconds }) => ({
-      seconds,
+    frames: frames.map(({ screen, ...frame }) => ({
+      ...frame,
       screen: screen.map(spans => spans.map(span => ({ ...span, text: change(span.text) }))),
     })),
   }))
@@ -163,7 +191,7 @@ export function textOf(scenes: readonly Scene[]): string {
     const texts = frames.map(({ screen }) => textOfScreen(screen))
     // Text that is still on the next picture appears there.
     const shown = texts.filter((text, i) => !texts[i + 1]?.startsWith(text))
-    return `## ${caption}\n\n${shown.map(text => `\`\`\`console\n${text}\n\`\`\`\n`).join('\n')}`
+    return `## ${caption}\n\n${shown.map(text => `\`\`\`\`console\n${text}\n\`\`\`\`\n`).join('\n')}`
   })
   return `# Skein in a minute
 

@@ -54,12 +54,13 @@ export function interruptedAt(path: readonly Message[]): Interruption['at'] | nu
 }
 
 /** The answer that the path ends with, perhaps followed by results of its calls. */
-function lastAnswer(path: readonly Message[]): Message | undefined {
+export function lastAnswer(path: readonly Message[]): Message | undefined {
   const last = path.findLast(message => message.role !== 'tool_result')
   return last?.role === 'assistant' ? last : undefined
 }
 
-function openCalls(asked: Message, path: readonly Message[]): readonly ToolCallBlock[] {
+/** The calls of an answer without a result on the path. */
+export function openCalls(asked: Message, path: readonly Message[]): readonly ToolCallBlock[] {
   const after = path.slice(path.indexOf(asked) + 1)
   const answered = new Set(
     after.flatMap(message => message.content.filter(isResult).map(block => block.callId)),
@@ -67,8 +68,9 @@ function openCalls(asked: Message, path: readonly Message[]): readonly ToolCallB
   return asked.content.filter(isCall).filter(call => !answered.has(call.callId))
 }
 
-/** Ids of calls come from the provider and may recur in other messages. */
-async function startedCalls(
+/** The calls of an answer whose start is stored. Ids of calls come from the provider and may recur in other
+ *  messages. */
+export async function startedCalls(
   asked: Message,
   reader: Pick<MessageReader, 'listEvents'> | null,
 ): Promise<ReadonlySet<string>> {

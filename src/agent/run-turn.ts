@@ -6,7 +6,7 @@ import type { Model } from '../core/model.ts'
 import { addUsage } from '../core/turn.ts'
 import type { TurnReport } from '../recorder/recording.ts'
 import { createApprovals } from './approval/approvals.ts'
-import { withUnapprovedResults } from './approval/unapproved-calls.ts'
+import { approvalOf, withUnapprovedResults } from './approval/unapproved-calls.ts'
 import {
   type BegunTurn,
   type History,
@@ -113,10 +113,25 @@ export function resumeTurn(agent: AgentState, input: TurnInput): Promise<Reply> 
 async function continueFrom(turn: OpenTurn, history: History, interruption: Interruption): Promise<void> {
   const { at, unanswered, unknown } = interruption
   const run = unanswered?.calls ?? []
+  await checkApprovedTools(turn, unanswered)
   const data = { at, run: run.map(call => call.name), unknown: unknown.map(call => call.name) }
   await turn.begun.recording.trace([{ type: 'resume', data }])
   turn.input.emit({ type: 'resumed', at, run, unknown })
   await continueTurn(turn, at === 'answer' ? withNudge(history) : history, unanswered)
+}
+
+/** Refuses to continue the turn of another program, whose tools are not here: an approved call stays for that
+ *  program. Without an approval, the model is told that there is no such tool. */
+async function checkApprovedTools({ agent }: OpenTurn, unanswered: UnansweredCalls | null): Promise<void> {
+  const { store, loop } = agent
+  const missing = unanswered?.calls.filter(({ name }) => !Object.hasOwn(loop.tools, name)) ?? []
+  if (!store || !unanswered?.message || missing.length === 0) return
+  const [asked] = await store.getMessages([unanswered.message])
+  for (const call of missing) {
+    if (!asked || (await approvalOf(store, asked, call)) === null) continue
+    const problem = `the call of ${JSON.stringify(call.name)} needs the program that asked for its approval`
+    throw new InvalidError('tools', `${problem}: this agent does not have that tool`)
+  }
 }
 
 /** The last answer of the earlier turn with the same key. */

@@ -1,6 +1,6 @@
+import { similarWords } from '../core/similar-words.ts'
 import type { Command } from './command-line/command.ts'
 import { commonOptions } from './command-line/parse-args.ts'
-import { similarWords } from './command-line/similar-words.ts'
 import { UsageError } from './command-line/usage-error.ts'
 import { commands, prompt } from './commands/index.ts'
 

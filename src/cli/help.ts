@@ -59,8 +59,8 @@ function nounOf(name: string): string {
 /** The other commands of the same noun: `skein dispatch submit|work|show`. */
 function otherVerbs(name: string): readonly string[] {
   const noun = nounOf(name)
-  if (noun === name) return []
   const others = commands.map(one => one.name).filter(one => one !== name && one.startsWith(`${noun} `))
+  if (others.length === 0) return []
   const verbs = others.map(one => one.slice(noun.length + 1))
   return hanging('More:  ', `skein ${noun} ${verbs.join('|')}`)
 }

@@ -9,7 +9,6 @@
 //   so a static import here is loaded by all of them
 // May import every folder, and a store only through its port.
 
-import { withExpiry } from '../config/expiry.ts'
 import type { Store } from '../core/ports.ts'
 import { version } from '../system/version.ts'
 import { hasOption, textOption } from './command-line/command.ts'
@@ -27,6 +26,7 @@ import { parseArgs } from './command-line/parse-args.ts'
 import { UsageError } from './command-line/usage-error.ts'
 import { findCommand, storeCommands } from './find-command.ts'
 import { isTerminalAt, type Output, openOutput } from './output/output.ts'
+import { openConfiguredStore } from './store/open-configured-store.ts'
 import { hintForStore } from './store/skein-command.ts'
 import { findStore, type StoreLocation } from './store/store-location.ts'
 
@@ -114,12 +114,7 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
       return found
     },
     store() {
-      opening ??= import('../stores/open.ts').then(async ({ openStore }) =>
-        withExpiry(await openStore(context.location().target), async () => {
-          const { readConfig } = await import('../config/read-config.ts')
-          return readConfig(cwd, process.env)
-        }),
-      )
+      opening ??= (async () => openConfiguredStore(context.location().target, cwd, process.env))()
       // A store that is away may be back the next time.
       opening.catch(() => {
         opening = undefined

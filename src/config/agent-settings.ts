@@ -8,6 +8,8 @@ import { text } from './values.ts'
 export interface ForeignAgentSettings extends ProgramSettings {
   /** What it does, for a model that gives it tasks. */
   readonly description: string | null
+  /** The agent's own settings, by id or name: `mode`, `model` and others. */
+  readonly settings: Readonly<Record<string, string>>
 }
 
 /** A member of `agents` that is an agent of ours: a model with a system prompt and tools. */
@@ -42,28 +44,51 @@ const ownSettings = {
   ),
 }
 
+const foreignSettings = {
+  description,
+  ...programSettings,
+  mode: valueSetting(
+    text,
+    'that of the agent',
+    'The mode of new conversations, such as `plan`. `--mode` overrides it.',
+  ),
+  model: valueSetting(text, 'that of the agent', 'The model that the agent uses. `-m` overrides it.'),
+  set: structuredSetting(
+    'a mapping of names to texts',
+    'none',
+    'Other options of the agent, which `/set` lists. `--set` overrides them.',
+  ),
+}
+
 /** The sections of agents that are other programs. */
 export const foreignAgentSection: SectionDeclaration = {
   path: 'agents.<name>',
   about:
-    'An agent that `skein mcp --agent <name>` offers as the tool `ask`. With `command` it is another program, which ' +
-    'uses the Agent Client Protocol. There is no person to ask for permissions, so they are refused. Programs are started ' +
-    "only from the user's own file.",
-  settings: { description, ...programSettings },
+    'An agent for `skein agent <name>`, `skein acp <name>` and `skein mcp --agent <name>`. With `command` it is another ' +
+    'program, which uses the Agent Client Protocol; `skein agents` lists those that need no entry, and an entry of the ' +
+    'same name replaces one. `mode`, `model` and `set` are for `skein agent` and `skein mcp`: in an editor, the editor ' +
+    "chooses. A project's file starts programs only after `skein config trust`.",
+  settings: foreignSettings,
   example: `agents:
   gemini:
     description: Reads long files well.
     command: gemini
-    args: [--experimental-acp]
+    args: [--acp]
     env:
-      GEMINI_MODEL: gemini-3.5-flash
-    cwd: /home/ada/work`,
+      GEMINI_SANDBOX: docker
+    cwd: /home/ada/work
+    mode: plan
+    model: gemini-3.5-pro
+    set:
+      thinking: high`,
 }
 
 /** The sections of agents of ours. */
 export const ownAgentSection: SectionDeclaration = {
   path: 'agents.<name>',
-  about: 'Or an agent of ours: a model with a system prompt and tools. A member without `command` is one.',
+  about:
+    'Or an agent of ours: a model with a system prompt and tools. A member without `command` is one. `skein agent <name>` ' +
+    'chats with it, `skein acp <name>` serves it to an editor, and `skein mcp --agent <name>` offers it as the tool `ask`.',
   settings: ownSettings,
   example: `agents:
   reviewer:
@@ -79,7 +104,14 @@ export function readAgent(section: Section, name: string): AgentSettings | undef
   if (section.has('command')) {
     onlyDeclared(section, foreignAgentSection)
     const program = readProgram(section)
-    return program === undefined ? undefined : { description: about, ...program }
+    const mode = section.value('mode', foreignSettings.mode.reader)
+    const model = section.value('model', foreignSettings.model.reader)
+    const settings = {
+      ...Object.fromEntries(section.texts('set')),
+      ...(mode !== undefined && { mode }),
+      ...(model !== undefined && { model }),
+    }
+    return program === undefined ? undefined : { description: about, settings, ...program }
   }
   onlyDeclared(section, ownAgentSection)
   if (!section.has('model')) {

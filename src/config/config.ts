@@ -2,6 +2,7 @@ import type { ToolResultPolicy } from '../core/conversation.ts'
 import type { ModelOptions } from '../core/model.ts'
 import type { AgentSettings } from './agent-settings.ts'
 import type { DiscordSettings } from './discord-settings.ts'
+import type { ProviderSettings } from './provider-settings.ts'
 import type { ServerSettings } from './server-settings.ts'
 import type { SubagentSettings, ToolSettings } from './tool-settings.ts'
 
@@ -11,6 +12,8 @@ export type ValueSource =
   | { readonly kind: 'default' }
   | { readonly kind: 'file'; readonly file: string; readonly line: number }
   | { readonly kind: 'environment'; readonly variable: string }
+  /** A key that `skein config keys set` stored. */
+  | { readonly kind: 'stored'; readonly file: string }
 
 /** The section `conversation`. Null means off. */
 export interface ConversationSettings {
@@ -69,6 +72,8 @@ export interface Config {
   readonly models: Readonly<Record<string, string>>
   /** Settings of models, by a name or an alias. */
   readonly modelSettings: Readonly<Record<string, ModelSettings>>
+  /** Keys and addresses of providers, from the user's own files. Variables override them. */
+  readonly providers: Readonly<Record<string, ProviderSettings>>
   /** The options of every model call, unless a model has its own. */
   readonly options: ModelOptions
   readonly conversation: ConversationSettings
@@ -97,6 +102,16 @@ export interface Config {
   readonly files: readonly string[]
   /** Files that were found and not read, with the reason. */
   readonly ignored: readonly string[]
+  /** Members of `mcp` and `agents` in the project's file that are not used: the user's own file has one of the
+   *  same name. */
+  readonly shadowed: readonly ShadowedMember[]
+}
+
+/** A member of the project's file that is not used, such as `mcp.files`. */
+export interface ShadowedMember {
+  readonly path: string
+  readonly file: string
+  readonly line: number
 }
 
 /** The section `acp`: how agents of other programs get their memory. */

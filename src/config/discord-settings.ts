@@ -1,3 +1,4 @@
+import { ownFileOnly } from './provider-settings.ts'
 import type { Section } from './section.ts'
 import {
   onlyDeclared,
@@ -44,7 +45,11 @@ export const discordDefaults: DiscordSettings = {
 }
 
 const discordFileSettings = {
-  token: valueSetting(text, 'none', 'The token of the bot. `DISCORD_TOKEN` overrides it. It is never shown.'),
+  token: valueSetting(
+    text,
+    'none',
+    'The token of the bot. Only in your own file. `DISCORD_TOKEN` overrides it. It is never shown.',
+  ),
   allow: structuredSetting('a mapping', 'none', 'Who is answered besides the owner: see below.'),
   thread_context: valueSetting(
     oneOf('fresh', 'inherit'),
@@ -101,11 +106,17 @@ export const discordAllowSection: SectionDeclaration = {
 }
 
 /** Adds the section `discord` of a file to the settings of the files before. */
-export function readDiscord(section: Section | null, before: DiscordSettings): DiscordSettings {
+export function readDiscord(
+  section: Section | null,
+  before: DiscordSettings,
+  owner: 'user' | 'project',
+): DiscordSettings {
   if (section) onlyDeclared(section, discordSection)
+  const mayHaveToken = owner === 'user' || !section?.has('token')
+  if (!mayHaveToken) section!.refuse('token', ownFileOnly)
   const settings = discordFileSettings
   return {
-    token: readSetting(section, 'token', settings.token) ?? before.token,
+    token: (mayHaveToken ? readSetting(section, 'token', settings.token) : undefined) ?? before.token,
     allow: readAllow(section?.section('allow') ?? null, before.allow),
     threadContext: readSetting(section, 'thread_context', settings.thread_context) ?? before.threadContext,
     onDelete: readSetting(section, 'on_delete', settings.on_delete) ?? before.onDelete,

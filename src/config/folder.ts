@@ -8,3 +8,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export function configFolder(env: Environment): string {
   return join(userFolder(env, 'XDG_CONFIG_HOME', '.config'), 'skein')
 }
+
+/** `~/.local/state/skein`, or the folder in XDG_STATE_HOME: what the user has answered. */
+export function stateFolder(env: Environment): string {
+  return join(userFolder(env, 'XDG_STATE_HOME', '.local/state'), 'skein')
+}

@@ -6,14 +6,22 @@ import { statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { InvalidError } from '../core/errors.ts'
 import { homeFolder } from '../system/home-folder.ts'
-import { acpDefaults, type Config, conversationDefaults, type ValueSource } from './config.ts'
+import {
+  acpDefaults,
+  type Config,
+  conversationDefaults,
+  type ShadowedMember,
+  type ValueSource,
+} from './config.ts'
 import { conversationSettings } from './conversation-settings.ts'
 import { discordDefaults } from './discord-settings.ts'
 import { configFolder, type Environment } from './folder.ts'
 import { defaultNote, type Findings, sectionOf } from './section.ts'
-import { type Draft, takeSections } from './sections.ts'
+import { type Draft, type FileOwner, takeSections } from './sections.ts'
 import { serverDefaults } from './server-settings.ts'
+import { keysFile, readStoredKeys } from './stored-keys.ts'
 import { toolDefaults } from './tool-settings.ts'
+import type { Entry } from './yaml-file.ts'
 
 /** A configuration and its problems. A setting with a problem has its default. */
 export interface InspectedConfig {
@@ -32,10 +40,89 @@ export async function readConfig(cwd: string, env: Environment): Promise<Config>
 /** The same, but returns all problems instead of throwing the first. */
 export async function inspectConfig(cwd: string, env: Environment): Promise<InspectedConfig> {
   const { files, ignored } = findFiles(cwd, env)
-  const draft: Draft = {
+  const draft = emptyDraft()
+  const problems: InvalidError[] = []
+  const sources: Record<string, ValueSource> = {}
+  const shadowed: ShadowedMember[] = []
+  for (const file of files) {
+    const shown = shownPath(file, cwd, env)
+    try {
+      const { readYamlFile } = await import('./yaml-file.ts')
+      const root = await readYamlFile(file, shown)
+      const found = takeFile(root, { file, shown, owner: ownerOf(file, env) }, draft)
+      problems.push(...found.problems)
+      shadowed.push(...found.shadowed)
+      Object.assign(sources, found.sources)
+    } catch (error) {
+      if (!(error instanceof InvalidError)) throw error
+      problems.push(error)
+    }
+  }
+  takeStoredKeys(env, draft, sources, problems)
+  takeEnvironment(env, draft, sources, problems)
+  return { config: { ...draft, sources, files, ignored, shadowed }, problems }
+}
+
+/** A file whose text was parsed. */
+interface ParsedFile {
+  readonly file: string
+  /** Its name in messages. */
+  readonly shown: string
+  readonly owner: FileOwner
+}
+
+/** The result of one file. */
+interface FileFindings {
+  readonly problems: readonly InvalidError[]
+  readonly sources: Readonly<Record<string, ValueSource>>
+  readonly shadowed: readonly ShadowedMember[]
+}
+
+function takeFile(root: Entry, { file, shown, owner }: ParsedFile, draft: Draft): FileFindings {
+  const problems: Findings['problems'] = []
+  const sources: Findings['sources'] = {}
+  const shadowed = takeSections(sectionOf(root, '', { shown, file, problems, sources }), draft, owner)
+  const lineOf = (path: string) => {
+    const source = sources[path]
+    return source?.kind === 'file' ? source.line : 1
+  }
+  const isUsed = (path: string) => !shadowed.some(one => path === one || path.startsWith(`${one}.`))
+  return {
+    problems: problems.sort((a, b) => a.line - b.line).map(({ error }) => error),
+    sources: Object.fromEntries(Object.entries(sources).filter(([path]) => isUsed(path))),
+    shadowed: shadowed.map(path => ({ path, file, line: lineOf(path) })),
+  }
+}
+
+/** The problems of a text that is not in its file yet, as the file would have them. */
+export async function problemsOfText(
+  text: string,
+  file: string,
+  cwd: string,
+  env: Environment,
+): Promise<readonly InvalidError[]> {
+  const shown = shownPath(file, cwd, env)
+  const { parseYaml } = await import('./yaml-file.ts')
+  try {
+    const root = await parseYaml(text, shown)
+    return takeFile(root, { file, shown, owner: ownerOf(file, env) }, emptyDraft()).problems
+  } catch (error) {
+    if (error instanceof InvalidError) return [error]
+    throw error
+  }
+}
+
+/** The files in the user's configuration folder are the user's own; every other one is that of a project. */
+export function ownerOf(file: string, env: Environment): FileOwner {
+  return dirname(file) === configFolder(env) ? 'user' : 'project'
+}
+
+function emptyDraft(): Draft {
+  return {
     model: null,
     models: {},
     modelSettings: {},
+    providers: {},
     options: {},
     conversation: conversationDefaults,
     channels: {},
@@ -48,23 +135,25 @@ export async function inspectConfig(cwd: string, env: Environment): Promise<Insp
     discord: discordDefaults,
     subagents: {},
   }
-  const problems: InvalidError[] = []
-  const sources: Record<string, ValueSource> = {}
-  for (const file of files) {
-    const shown = shownPath(file, cwd, env)
-    try {
-      const { readYamlFile } = await import('./yaml-file.ts')
-      const root = await readYamlFile(file, shown)
-      const found: Findings['problems'] = []
-      takeSections(sectionOf(root, '', { shown, file, problems: found, sources }), draft)
-      problems.push(...found.sort((a, b) => a.line - b.line).map(({ error }) => error))
-    } catch (error) {
-      if (!(error instanceof InvalidError)) throw error
-      problems.push(error)
+}
+
+/** A stored key wins over one in `skein.yaml`. */
+function takeStoredKeys(
+  env: Environment,
+  draft: Draft,
+  sources: Record<string, ValueSource>,
+  problems: InvalidError[],
+): void {
+  try {
+    for (const [name, key] of Object.entries(readStoredKeys(env))) {
+      const before = draft.providers[name] ?? { key: null, baseUrl: null }
+      draft.providers = { ...draft.providers, [name]: { ...before, key } }
+      sources[`providers.${name}.key`] = { kind: 'stored', file: keysFile(env) }
     }
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error
+    problems.push(error)
   }
-  takeEnvironment(env, draft, sources, problems)
-  return { config: { ...draft, sources, files, ignored }, problems }
 }
 
 /** `SKEIN_MODEL`, `DISCORD_TOKEN`, and `SKEIN_` followed by the name of a conversation setting. An empty
@@ -117,6 +206,11 @@ interface FoundFiles {
 }
 
 const names = ['skein.yaml', 'skein.yml']
+
+/** The file of the user, whether it exists or not. */
+export function userConfigFile(env: Environment): string {
+  return inFolder(configFolder(env), []) ?? join(configFolder(env), names[0]!)
+}
 
 /** Finds the user's file, and the nearest file in or above the working directory. */
 function findFiles(cwd: string, env: Environment): FoundFiles {

@@ -1,5 +1,6 @@
 import { InvalidError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
+import { similarWords } from '../core/similar-words.ts'
 import type { ValueSource } from './config.ts'
 import type { Reader } from './values.ts'
 import type { Entry } from './yaml-file.ts'
@@ -48,7 +49,10 @@ export function sectionOf(entry: Entry, path: string, findings: Findings): Secti
     has: name => members.has(name),
     only(...names) {
       for (const [name, { line }] of members) {
-        if (!names.includes(name)) problem(line, name, `unknown setting. Known here: ${names.join(', ')}`)
+        if (names.includes(name)) continue
+        const [near] = similarWords(name, names)
+        const meant = near === undefined ? '' : ` Did you mean ${near}?`
+        problem(line, name, `unknown setting.${meant} Known here: ${names.join(', ')}`)
       }
     },
     value: read,

@@ -17,6 +17,7 @@ import {
   readOptions,
 } from './model-settings.ts'
 import { programSettings, readProgram } from './program-settings.ts'
+import { ownFileOnly, providerSection, readProviders } from './provider-settings.ts'
 import type { Section } from './section.ts'
 import { readServer, serverSection } from './server-settings.ts'
 import {
@@ -59,8 +60,9 @@ const mcpProgramSection: SectionDeclaration = {
   path: 'mcp.<name>',
   about:
     'An MCP server whose tools the model may use: a program that is started and used over stdin and stdout. Of ' +
-    'the environment it gets the basic variables, such as `PATH` and `HOME`, and `env`. Servers are started only ' +
-    "from the user's own file: a project's file must not start programs.",
+    'the environment it gets the basic variables, such as `PATH` and `HOME`, and `env`. A server of a project’s file ' +
+    'is started only if you trust the file: a terminal asks, and `skein config trust` answers beforehand. Your own ' +
+    'server of the same name is used instead of it.',
   settings: programSettings,
   example: `mcp:
   files:
@@ -115,6 +117,7 @@ const acpSection: SectionDeclaration = {
 /** All sections of `skein.yaml`, in the order of `docs/config.md`. */
 export const sectionDeclarations: readonly SectionDeclaration[] = [
   fileSection,
+  providerSection,
   modelSection,
   priceSection,
   optionSection,
@@ -136,7 +139,10 @@ export const sectionDeclarations: readonly SectionDeclaration[] = [
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** The settings of the files so far: later files overwrite earlier ones, setting by setting. */
-export type Draft = Mutable<Omit<Config, 'sources' | 'files' | 'ignored'>>
+export type Draft = Mutable<Omit<Config, 'sources' | 'files' | 'ignored' | 'shadowed'>>
+
+/** Whose file it is: the user's own, or that of a project, which may come with a clone. */
+export type FileOwner = 'user' | 'project'
 
 /** The names that the file itself may have: its settings and the first part of each section's path. */
 const fileNames = [
@@ -144,10 +150,20 @@ const fileNames = [
   ...new Set(sectionDeclarations.flatMap(({ path }) => (path === '' ? [] : path.split('.', 1)))),
 ]
 
-/** Adds a file's settings. Every problem is reported to the section; valid settings still apply. */
-export function takeSections(root: Section, draft: Draft): void {
+/** Adds a file's settings. Every problem is reported to the section; valid settings still apply. Returns the
+ *  members that are not used, because the user's own file has them: a project must not replace a program that
+ *  the user knows by its name. */
+export function takeSections(root: Section, draft: Draft, owner: FileOwner): readonly string[] {
+  const shadowed: string[] = []
+  const isTaken = (section: 'mcp' | 'agents', name: string) => {
+    const isUsers = owner === 'project' && Object.hasOwn(draft[section], name)
+    if (isUsers) shadowed.push(`${section}.${name}`)
+    return isUsers
+  }
   root.only(...fileNames)
   draft.model = readSetting(root, 'model', fileSettings.model) ?? draft.model
+  if (owner === 'user') draft.providers = readProviders(root, draft.providers)
+  else if (root.has('providers')) root.refuse('providers', ownFileOnly)
   takeModels(root, draft)
   const options = root.section('options')
   if (options) draft.options = { ...draft.options, ...readOptions(options) }
@@ -164,20 +180,21 @@ export function takeSections(root: Section, draft: Draft): void {
   }
   for (const [name, section] of root.sections('mcp')) {
     const server = readMcpServer(section)
-    if (server) draft.mcp = { ...draft.mcp, [name]: server }
+    if (server && !isTaken('mcp', name)) draft.mcp = { ...draft.mcp, [name]: server }
   }
   for (const [name, section] of root.sections('agents')) {
     const agent = readAgent(section, name)
-    if (agent) draft.agents = { ...draft.agents, [name]: agent }
+    if (agent && !isTaken('agents', name)) draft.agents = { ...draft.agents, [name]: agent }
   }
   takeAcp(root.section('acp'), draft)
   draft.tools = readTools(root.section('tools'), draft.tools)
   draft.server = readServer(root.section('server'), draft.server)
-  draft.discord = readDiscord(root.section('discord'), draft.discord)
+  draft.discord = readDiscord(root.section('discord'), draft.discord, owner)
   for (const [name, section] of root.sections('subagents')) {
     const subagent = readSubagent(section)
     if (subagent) draft.subagents = { ...draft.subagents, [name]: subagent }
   }
+  return shadowed
 }
 
 /** A text is an alias; a mapping has the settings of a model, and may name the model of an alias. */

@@ -16,7 +16,11 @@ const mostEntries = 10_000
 /** Reads a settings file. The YAML parser is loaded only here, because most runs have no such file. Throws
  *  InvalidError with the line. `shown` is the file's name in messages. */
 export async function readYamlFile(file: string, shown: string): Promise<Entry> {
-  const text = readText(file, shown)
+  return parseYaml(readText(file, shown), shown)
+}
+
+/** Parses the text of a settings file. Throws InvalidError with the line. */
+export async function parseYaml(text: string, shown: string): Promise<Entry> {
   const { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } = await import('yaml')
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: true, version: '1.2' })

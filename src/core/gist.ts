@@ -2,19 +2,27 @@ import { type Block, isKnown } from './block.ts'
 import { collapseSpaces } from './collapse-spaces.ts'
 import type { Json } from './json.ts'
 import type { Message } from './message.ts'
+import { withoutMarkup } from './without-markup.ts'
 
-/** A message in one line: its texts, or a description of its content. White space is collapsed; control
- *  characters are kept. */
+/** A message in one line: its texts without the marks of Markdown, or a description of its content. White
+ *  space is collapsed; control characters are kept. */
 export function gistOf(message: Pick<Message, 'content' | 'erased'>): string {
   if (message.erased) return '(erased)'
   const texts: string[] = []
   let other = ''
   for (const block of message.content) {
-    const text = block.type === 'text' ? collapseSpaces(String(block.text ?? '')) : ''
+    const text = block.type === 'text' ? previewOf(String(block.text ?? '')) : ''
     if (text !== '') texts.push(text)
     else other ||= blockGist(block)
   }
   return texts.join(' ') || other || '(empty)'
+}
+
+/** Most characters of a text that a preview reads. */
+const longestRead = 8_000
+
+function previewOf(text: string): string {
+  return collapseSpaces(withoutMarkup(text.slice(0, longestRead)))
 }
 
 function blockGist(block: Block): string {
@@ -45,6 +53,7 @@ const telling = [
   'pattern',
   'url',
   'prompt',
+  'text',
 ]
 
 /** The most informative argument of a call, in one line. */

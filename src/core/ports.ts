@@ -276,8 +276,9 @@ export interface ConversationWriter {
   setAgentLink(ref: BranchRef, link: NewAgentLink): Promise<void>
   /** Removes the link of an agent and a directory, if there is one. */
   removeAgentLink(ref: BranchRef, agent: string, directory: string): Promise<void>
-  /** Renames the branch to `before-reset-<n>` and creates an empty one with its name and key. Throws
-   *  OwnedError for a conversation of another program. */
+  /** Renames the branch to `before-reset-<n>` and creates an empty one with its name and key. The prompt of
+   *  the conversation and a system message at the beginning of the branch stay, unless `keepPrompt` is false.
+   *  Throws OwnedError for a conversation of another program. */
   reset(
     ref: BranchRef,
     options?: { readonly keepPrompt?: boolean },

@@ -3,6 +3,7 @@ import { textOf } from '../core/message.ts'
 import type { ContextMessage, ModelRequest } from '../core/model.ts'
 import type { ScriptedCall, ScriptedReply } from './scripted.ts'
 import { scriptedCommands } from './scripted-commands.ts'
+import { dialogueAnswer, dialogueResult } from './scripted-dialogue.ts'
 import {
   digestOf,
   factsOf,
@@ -18,7 +19,7 @@ import {
 export function answerFor(request: ModelRequest): ScriptedReply {
   const messages = withHistories(request.messages)
   const results = newResults(messages)
-  if (results.length > 0) return results.map(sayResult).join('\n')
+  if (results.length > 0) return results.map(one => dialogueResult(one) ?? sayResult(one)).join('\n')
   const newest = messages.findLastIndex(message => message.role === 'user')
   const question = messages[newest]
   const most = request.maxOutput === undefined ? 1_200 : Math.min(1_200, request.maxOutput * 4)
@@ -31,6 +32,8 @@ export function answerFor(request: ModelRequest): ScriptedReply {
   if (wantsDigest(asked) || wantsAccount.test(asked) || wantsSystemDigest(messages)) {
     return digestOf(memory.said.length === 0 ? messages : messages.slice(0, newest), most)
   }
+  const prepared = dialogueAnswer(asked, memory, request)
+  if (prepared !== null) return prepared
   for (const answer of answers) {
     const said = answer(asked, memory)
     if (said !== null) return said
@@ -43,8 +46,8 @@ const greeting =
   'Tell me your name, or ask me later what you said first.'
 
 const hint =
-  'I am only the scripted model. For a real one, set a key such as ANTHROPIC_API_KEY or OPENAI_API_KEY ' +
-  'and choose a model, for example anthropic/claude-sonnet-5-5 or openai/gpt-5.'
+  'I am the demo model: I cannot think, but I remember. Say "tour" to see what Skein does. ' +
+  'For a real model, set a key such as ANTHROPIC_API_KEY.'
 
 const wantsAccount =
   /\bwhat (?:did|have) we (?:talk|spoken|speak|discuss)|\bwhat (?:have i|did i) (?:told|tell) you so far|\bwhat do you know about me\b/i
@@ -56,7 +59,7 @@ const wanted =
 const abilities =
   'I am the scripted model, for first steps and tests: no key, no network, always the same answers. Ask me what you said ' +
   'first or last, tell me that your name is Ada or that the door code is 4711 and ask for it later, let me sum up the ' +
-  'conversation, add two numbers or count to ten. With /tool name {"json": 1} I call a tool, with /slow I answer slowly, ' +
+  'conversation, add two numbers or count to ten. Say "tour" to see what Skein does. With /tool name {"json": 1} I call a tool, with /slow I answer slowly, ' +
   'with /fail and /overflow I fail as a provider would.'
 
 type Answerer = (asked: string, memory: ScriptedMemory) => string | null

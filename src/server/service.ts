@@ -87,7 +87,7 @@ export function createService(options: ServiceOptions): Service {
     metrics: () => metrics.text(),
     mcp: options.mcp ?? null,
     async ready() {
-      if (closing.signal.aborted) throw new HttpError(503, 'shutting_down', 'the service is shutting down')
+      if (closing.signal.aborted) throw new HttpError('shutting_down', 'the service is shutting down')
       await options.tokens.findToken(unusedHash)
     },
   })

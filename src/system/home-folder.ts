@@ -18,7 +18,7 @@ export function homeFolder(env: Readonly<Record<string, string | undefined>>): s
  *  folder. The specification says to ignore relative paths. Throws InvalidError without a home folder. */
 export function userFolder(
   env: Readonly<Record<string, string | undefined>>,
-  variable: 'XDG_DATA_HOME' | 'XDG_CONFIG_HOME',
+  variable: 'XDG_DATA_HOME' | 'XDG_CONFIG_HOME' | 'XDG_STATE_HOME',
   fallback: string,
 ): string {
   const given = env[variable]

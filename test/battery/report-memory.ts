@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readdirSync } from 'node:fs'
 import type { MemoryReport } from './soak.ts'
 
 /** Preloaded into a program that is started with `--expose-gc`, it collects all garbage and appends a
@@ -21,6 +21,7 @@ setInterval(() => {
     memory: rss,
     heap: heapUsed + external,
     outside: rss - heapTotal,
+    threads: readdirSync('/proc/self/task').length,
   }
   appendFileSync(path, `${JSON.stringify(report)}\n`)
 }, Number(everyMs)).unref()

@@ -80,7 +80,7 @@ const freshFile = () => join(freshFolder(), 'soak.db')
 
 function noteResult(
   name: string,
-  { operations, memory, heap, outside, descriptors, ...result }: SoakResult,
+  { operations, memory, heap, outside, descriptors, threads, ...result }: SoakResult,
 ): void {
   note(`${name}: operations`, operations)
   note(`${name}: memory (MB)`, memory.last / 1e6)
@@ -90,6 +90,7 @@ function noteResult(
   note(`${name}: heap (MB)`, heap.last / 1e6)
   note(`${name}: heap slope (MB/h)`, heap.slope / 1e6)
   note(`${name}: descriptors`, descriptors.join(' → '))
+  note(`${name}: threads`, threads.join(' to '))
   note(`${name}: largest log (MB)`, result.mostLogBytes / 1e6)
 }
 

@@ -24,6 +24,8 @@ export interface MemoryReport {
   readonly heap: number
   /** The resident memory without the pages that V8 has reserved for its heap. */
   readonly outside: number
+  /** A thread of the store that copies its log has a heap of its own, of 4 to 8 MB. */
+  readonly threads: number
 }
 
 /** How a quantity changed after the warm-up, in bytes. */
@@ -44,6 +46,8 @@ export interface SoakResult {
   readonly outside: Trend
   /** The most open files and sockets in the first quarter and in the last. */
   readonly descriptors: readonly [number, number]
+  /** The fewest threads and the most. */
+  readonly threads: readonly [number, number]
   readonly mostLogBytes: number
 }
 
@@ -102,12 +106,14 @@ export async function soak(subject: SoakSubject, plan: SoakPlan): Promise<SoakRe
     clearInterval(sampling)
   }
   const reports = reportsOf(subject, begun)
+  const threads = reports.map(report => report.threads)
   return {
     operations: n,
     memory: trendOf(reports.map(({ at, memory }) => [at, memory])),
     heap: trendOf(reports.map(({ at, heap }) => [at, heap])),
     outside: trendOf(reports.map(({ at, outside }) => [at, outside])),
     descriptors: [Math.max(0, ...firstOf(descriptors)), Math.max(0, ...lastOf(descriptors))],
+    threads: [Math.min(...threads), Math.max(...threads)],
     mostLogBytes,
   }
 }

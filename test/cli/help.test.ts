@@ -40,6 +40,8 @@ describe('the help', () => {
     expect(commandHelp(named('show'))).toContain(
       '\nAlso:  skein conversation print|show|view, skein sessions print|show|view\n',
     )
-    expect(commandHelp(named('config'))).toContain('\nUsage: skein config [models]\n')
+    expect(commandHelp(named('config'))).toContain(
+      '\nUsage: skein config [options]\nMore:  skein config get|set|unset|edit|models|keys|trust\n',
+    )
   })
 })

@@ -11,12 +11,12 @@ const place = mkdtempSync(join(tmpdir(), 'skein-declarations-'))
 afterAll(() => rmSync(place, { recursive: true, force: true }))
 let count = 0
 
-/** The problems that a file with this text has. */
+/** The problems that the user's own file with this text has. */
 async function problemsOf(text: string): Promise<readonly string[]> {
   const folder = join(place, `${count++}`)
-  mkdirSync(folder)
-  writeFileSync(join(folder, 'skein.yaml'), text)
-  const { problems } = await inspectConfig(folder, { HOME: place })
+  mkdirSync(join(folder, 'skein'), { recursive: true })
+  writeFileSync(join(folder, 'skein/skein.yaml'), text)
+  const { problems } = await inspectConfig(folder, { HOME: place, XDG_CONFIG_HOME: folder })
   return problems.map(({ message }) => message)
 }
 
@@ -39,14 +39,15 @@ describe.each(sectionDeclarations.map(one => [one.path, one] as const))(
     })
 
     it('has the names that its part of a file may have, and no other is accepted', async () => {
-      const parts = path === '' ? [] : path.replaceAll('<name>', 'x').split('.')
+      const parts =
+        path === '' ? [] : path.replaceAll('<name>', path.startsWith('providers') ? 'openai' : 'x').split('.')
       // The setting that says which of two declarations applies.
       const deciding =
         'url' in one.settings ? 'url: https://example.org' : 'command' in one.settings ? 'command: x' : ''
       const lines = [...parts.map((part, i) => `${'  '.repeat(i)}${part}:`)]
       for (const line of ['unknown_name: 1', deciding]) lines.push(`${'  '.repeat(parts.length)}${line}`)
       const problems = await problemsOf(lines.join('\n'))
-      const known = path === '' ? 'model, models, ' : Object.keys(one.settings).join(', ')
+      const known = path === '' ? 'model, providers, models, ' : Object.keys(one.settings).join(', ')
       expect(problems).toContainEqual(
         expect.stringContaining(`unknown_name: unknown setting. Known here: ${known}`),
       )

@@ -7,9 +7,9 @@ import { inspectConfig } from '../../src/config/read-config.ts'
 async function inspect(yaml: string, env: Record<string, string> = {}) {
   const place = mkdtempSync(join(tmpdir(), 'skein-config-'))
   try {
-    mkdirSync(join(place, 'work'))
-    writeFileSync(join(place, 'work/skein.yaml'), yaml)
-    return await inspectConfig(join(place, 'work'), { HOME: place, ...env })
+    mkdirSync(join(place, 'skein'))
+    writeFileSync(join(place, 'skein/skein.yaml'), yaml)
+    return await inspectConfig(join(place, 'skein'), { HOME: place, XDG_CONFIG_HOME: place, ...env })
   } finally {
     rmSync(place, { recursive: true, force: true })
   }
@@ -54,6 +54,6 @@ test('names the line of a wrong setting, and refuses an id that YAML has rounded
     './skein.yaml:5 people: is not an id: digits only',
     './skein.yaml:6 thread_context: "copy" is none of fresh, inherit (default fresh)',
     './skein.yaml:7 max_agents: 0 is not a whole number above 0 (default 100)',
-    './skein.yaml:8 tokens: unknown setting. Known here: token, allow, thread_context, on_delete, max_agents, system',
+    './skein.yaml:8 tokens: unknown setting. Did you mean token? Known here: token, allow, thread_context, on_delete, max_agents, system',
   ])
 })

@@ -31,6 +31,7 @@ test('uses the documented defaults without a file and without variables (S0-49)'
     model: null,
     models: {},
     modelSettings: {},
+    providers: {},
     options: {},
     conversation: {
       sessionExpirationMs: 86_400_000,
@@ -70,6 +71,7 @@ test('uses the documented defaults without a file and without variables (S0-49)'
     sources: {},
     files: [],
     ignored: [],
+    shadowed: [],
   })
 })
 
@@ -152,13 +154,13 @@ test('reports all problems at once, with file, line, value and default', async (
     './skein.yaml:4 keep_recent_messages: -1 is not a whole number above 0 (default 10)',
     './skein.yaml:5 token_strategy: "forget" is none of sliding_window, summarization (default sliding_window)',
     './skein.yaml:6 session_expiration: 24 is not a duration, such as 24h, 30d or 90m (default 24h)',
-    './skein.yaml:7 max_token: unknown setting. Known here: session_expiration, expiration_from, cleanup_interval, archive, token_strategy, max_tokens, keep_recent_messages, max_messages, max_age, load_limit, tool_results',
+    './skein.yaml:7 max_token: unknown setting. Did you mean max_tokens? Known here: session_expiration, expiration_from, cleanup_interval, archive, token_strategy, max_tokens, keep_recent_messages, max_messages, max_age, load_limit, tool_results',
     './skein.yaml:8 conversations: "maybe" is neither on nor off (default on)',
     './skein.yaml:9 mcp.z: is not a mapping of names to values',
     './skein.yaml:9 mcp.x: needs command',
     './skein.yaml:9 url: "ftp://a" is not a URL: it must begin with http:// or https://',
     './skein.yaml:9 mcp.z: needs command',
-    './skein.yaml:10 servers: unknown setting. Known here: model, models, options, conversation, channels, projects, mcp, agents, acp, tools, subagents, server, discord',
+    './skein.yaml:10 servers: unknown setting. Did you mean server? Known here: model, providers, models, options, conversation, channels, projects, mcp, agents, acp, tools, subagents, server, discord',
     './skein.yaml:11 models: is not a mapping of names to values',
   ])
 })

@@ -125,6 +125,23 @@ describe('the scripted model without a script', () => {
     expect(second).toBe('You said: "and now?" To that I have no answer of my own.')
   })
 
+  it('has a prepared dialogue: an answer with a table, a decision that is remembered, and a tool call', async () => {
+    expect(await says(user('tour'))).toMatch(/^Skein keeps every conversation\. Five things/)
+    const why = await says(user('Why do all our websockets drop at 02:00?'))
+    expect(why).toMatch(/\| full jitter \| spread over 30 s \|/)
+    const opening = [user('Why do all our websockets drop at 02:00?'), bot(why)]
+    const asked = user('Which option did we choose?')
+    expect(await says(...opening, asked)).toMatch(/^You said:/)
+    for (const [wish, chosen] of [
+      ['Use full jitter with a cap of 30 s.', 'We chose full jitter, at most 30 s.'],
+      ['Use polling instead.', 'We chose polling, every 15 s.'],
+    ]) {
+      const decided = await says(...opening, user(wish!))
+      expect(await says(...opening, user(wish!), bot(decided), asked)).toBe(chosen)
+    }
+    expect(await says(user('Which files mention reconnect?'))).toContain('skein chat --tools')
+  })
+
   it('makes a digest that keeps statements, also after repeated digests', async () => {
     const talk = [
       user('Hello there. My name is Ada.'),

@@ -51,7 +51,7 @@ export function createReplay(terminalKey: TerminalKey = null): Replay {
 }
 
 /** Messages of a page of the replay. Smaller pages show the first line sooner and need less memory. */
-const replayPage = 50
+const replayPage = 20
 
 /** Replays the path that ends here. Reads on as the caller takes the updates. */
 export function replayPath(

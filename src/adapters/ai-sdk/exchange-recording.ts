@@ -1,15 +1,21 @@
+import { callKind, callTitle } from '../../agent/approval/call-details.ts'
+import type { ApprovalRequest } from '../../core/approval.ts'
 import type { BranchRef } from '../../core/branch.ts'
+import type { NewEvent } from '../../core/event.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { isNonEmpty, type NewMessage } from '../../core/message.ts'
 import type { DraftPiece, TurnStatus, Usage } from '../../core/turn.ts'
+import { plainJson } from '../../models/plain-json.ts'
+import { approvalRequestEvent } from '../../recorder/approval-request.ts'
 import type { TurnRecording, TurnReport } from '../../recorder/recording.ts'
 import type { RecorderSource } from '../../system/source.ts'
 import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
+import type { ApprovalNeed, DecidedCall } from './watch-tools.ts'
 
 /** How long an exchange waits for its next call before its turn ends. */
 export interface ExchangeTimeouts {
   /** After all results of an answer's calls are stored, or if none of its tools has started: the caller has
-   *  reached its limit of steps, or asks a person for approval. Default: 1 s. */
+   *  reached its limit of steps. Default: 1 s. */
   readonly answeredMs: number
   /** After an answer with calls of tools that are not wrapped, so that it is unknown whether they run.
    *  Default: 10 s. */
@@ -40,7 +46,11 @@ export interface ExchangeRecording {
   answer(answer: ExchangeAnswer): Promise<void>
   /** The call failed without an answer. A retryable one may come again. */
   failed(retryable: boolean): Promise<void>
-  toolStarted(callId: string, name: string): Promise<void>
+  /** Decides whether a call needs an approval. The request is stored after the answer that contains the call,
+   *  and the turn ends as interrupted when only such calls are left. */
+  decide(call: DecidedCall, needs: () => Promise<ApprovalNeed>): Promise<void>
+  /** `message` is the answer that contains the call, if it is known to be stored. */
+  toolStarted(callId: string, name: string, message?: MessageId): Promise<void>
   /** Stores the result of a tool, after the answer that called it. Returns false if the exchange has
    *  ended. */
   toolEnded(callId: string, name: string, message: NewMessage): Promise<boolean>
@@ -88,9 +98,13 @@ export function recordExchange(
   let allWrapped = true
   const awaited = new Set(options.awaits)
   const running = new Set<string>()
+  /** Calls that wait for an approval, and whose request is not stored yet. */
+  const waiting = new Map<string, ApprovalRequest>()
+  const unasked = new Set<string>()
+  let answerId: MessageId | null = null
   /** Results that came before the answer that called their tools was stored. */
   const early: NewMessage[] = []
-  if (state === 'waiting') wait()
+  if (state === 'waiting') void wait()
 
   return {
     get branch() {
@@ -112,6 +126,7 @@ export function recordExchange(
     draft: piece => turn.draft(piece),
     answer,
     failed,
+    decide,
     toolStarted,
     toolEnded,
     end,
@@ -125,23 +140,31 @@ export function recordExchange(
     await add(fresh)
   }
 
-  async function add(messages: readonly NewMessage[], usage?: Usage): Promise<void> {
-    if (!isNonEmpty(messages)) return
+  async function add(messages: readonly NewMessage[], usage?: Usage): Promise<MessageId | null> {
+    if (!isNonEmpty(messages)) return null
     known = [...known, ...messages.map(fingerprintOf)]
-    for (const callId of messages.flatMap(resultsIn)) awaited.delete(callId)
-    await guard(() => turn.add(messages, usage && { usage }))
+    for (const callId of messages.flatMap(resultsIn)) {
+      awaited.delete(callId)
+      waiting.delete(callId)
+    }
+    let first: MessageId | null = null
+    await guard(async () => {
+      first = (await turn.add(messages, usage && { usage })).ids?.[0] ?? null
+    })
+    return first
   }
 
   async function answer(given: ExchangeAnswer): Promise<void> {
     const { message, calls, usage, ends } = given
     for (const callId of calls) awaited.add(callId)
     allWrapped = given.allWrapped
-    if (message !== null) await add([message], usage)
+    if (message !== null) answerId = await add([message], usage)
     state = 'waiting'
     await add(early.splice(0))
+    await storeRequests()
     if (ends !== undefined || calls.length === 0)
       await end(ends ?? 'complete', message === null ? usage : undefined)
-    else wait()
+    else await wait()
   }
 
   async function failed(retryable: boolean): Promise<void> {
@@ -151,10 +174,49 @@ export function recordExchange(
     waitFor(timeouts.retryMs)
   }
 
-  async function toolStarted(callId: string, name: string): Promise<void> {
+  async function decide(call: DecidedCall, needs: () => Promise<ApprovalNeed>): Promise<void> {
+    const { callId } = call
+    if (report !== null) return void (await needs())
     running.add(callId)
     cancelTimer?.()
-    if (report === null) await guard(() => turn.trace([{ type: 'tool_started', data: { callId, name } }]))
+    try {
+      const { isNeeded, reason } = await needs()
+      if (isNeeded) {
+        waiting.set(callId, requestFor(call, reason))
+        unasked.add(callId)
+      }
+    } finally {
+      running.delete(callId)
+      if (state === 'waiting') {
+        await storeRequests()
+        await wait()
+      }
+    }
+  }
+
+  function requestFor({ callId, name, input: given }: DecidedCall, reason: string | null): ApprovalRequest {
+    const input = plainJson(given)
+    const facts = { kind: callKind(name), title: callTitle(name, input), preview: null, reason, scope: name }
+    const { conversationId } = turn.branch
+    return { callId, name, input, ...facts, conversationId, messageId: null, turn: turn.key }
+  }
+
+  async function storeRequests(): Promise<void> {
+    const events: NewEvent[] = []
+    for (const callId of unasked) {
+      const event = approvalRequestEvent({ ...waiting.get(callId)!, messageId: answerId }, turn.branch.name)
+      if (event !== null) events.push(event)
+    }
+    unasked.clear()
+    if (events.length > 0) await guard(() => turn.trace(events))
+  }
+
+  async function toolStarted(callId: string, name: string, message?: MessageId): Promise<void> {
+    running.add(callId)
+    cancelTimer?.()
+    const call = message === undefined ? {} : { call: callId, message }
+    const data = { callId, name, ...call }
+    if (report === null) await guard(() => turn.trace([{ type: 'tool_started', data }]))
   }
 
   async function toolEnded(callId: string, name: string, message: NewMessage): Promise<boolean> {
@@ -163,14 +225,15 @@ export function recordExchange(
     if (state === 'calling') early.push(message)
     else await add([message])
     await guard(() => turn.trace([{ type: 'tool_ended', data: { callId, name } }]))
-    if (state === 'waiting') wait()
+    if (state === 'waiting') await wait()
     return true
   }
 
-  /** Waits for the next call, or ends the turn if the caller has aborted. */
-  function wait(): void {
+  /** Waits for the next call, or ends the turn if the caller has aborted or only approvals are awaited. */
+  async function wait(): Promise<void> {
     if (running.size > 0) return
-    if (signal?.aborted) void end('interrupted')
+    const areAllAsked = waiting.size > 0 && [...awaited].every(callId => waiting.has(callId))
+    if (signal?.aborted || areAllAsked) await end('interrupted')
     else waitFor(awaited.size > 0 && !allWrapped ? timeouts.callsMs : timeouts.answeredMs)
   }
 
@@ -187,7 +250,7 @@ export function recordExchange(
   }
 
   function end(
-    as: EndStatus = state === 'calling' ? 'interrupted' : status,
+    as: EndStatus = state === 'calling' || waiting.size > 0 ? 'interrupted' : status,
     usage?: Usage,
   ): Promise<TurnReport> {
     cancelTimer?.()

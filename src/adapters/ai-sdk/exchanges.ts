@@ -3,30 +3,20 @@ import type { BranchRef } from '../../core/branch.ts'
 import { BusyError, checkNotOwned, UnavailableError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { isNonEmpty, type NewMessage } from '../../core/message.ts'
-import { createSerialQueue } from '../../core/wait.ts'
 import { languageModelName } from '../../models/language-model.ts'
 import { beginTurn } from '../../recorder/begin-turn.ts'
 import { keepToolResults } from '../../recorder/keep-tool-results.ts'
-import type { BeginTurn, RecordStore, Trouble, TurnRecording, TurnReport } from '../../recorder/recording.ts'
+import type { BeginTurn, Trouble, TurnRecording, TurnReport } from '../../recorder/recording.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { waitingTurn } from '../../recorder/waiting-turns.ts'
 import type { RecorderSource } from '../../system/source.ts'
 import { alignPrompt, type FingerprintedPrompt, fingerprintPrompt, splitAtQuestion } from './align-prompt.ts'
+import { isDenied, type RecordToStore, storeDenials } from './approved-calls.ts'
 import { type ConversationState, conversationState, putNewest } from './conversation-state.ts'
-import {
-  type ExchangeAnswer,
-  type ExchangeRecording,
-  type ExchangeTimeouts,
-  recordExchange,
-} from './exchange-recording.ts'
-import {
-  findOpenCall,
-  findPosition,
-  keyOfBranch,
-  newestBranch,
-  type PromptPosition,
-} from './find-position.ts'
-import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
+import { type ExchangeRecording, type ExchangeTimeouts, recordExchange } from './exchange-recording.ts'
+import { type AwaitedCalls, createExchangeTools, type ToolCallName } from './exchange-tools.ts'
+import { findPosition, keyOfBranch, newestBranch, type PromptPosition } from './find-position.ts'
+import type { Fingerprint } from './fingerprint.ts'
 import { readPrompt } from './read-prompt.ts'
 import type { ToolWatcher } from './watch-tools.ts'
 
@@ -60,14 +50,6 @@ export interface RecordedCall {
   readonly expect: (calls: readonly ToolCallName[]) => AwaitedCalls
 }
 
-/** A tool call of an answer. */
-export interface ToolCallName {
-  readonly callId: string
-  readonly name: string
-}
-
-export type AwaitedCalls = Pick<ExchangeAnswer, 'calls' | 'allWrapped'>
-
 /** The exchanges of one recorder. */
 export interface Exchanges {
   /** Finds or begins the exchange of a call, and stores the new messages of its prompt. Null if storage
@@ -81,23 +63,36 @@ export interface Exchanges {
 }
 
 export function createExchanges(
-  store: RecordStore,
+  store: RecordToStore,
   findHome: () => Promise<BranchRef>,
   source: RecorderSource,
   options: ExchangeOptions,
 ): Exchanges {
-  /** The wrapped tools, and whether they are executed here. */
-  const wrapped = new Map<string, boolean>()
   /** The exchanges that this recorder has begun or continued, and that have not ended. */
   const own = new Set<ExchangeRecording>()
   let home: BranchRef | null = null
   let newest: { readonly branch: BranchRef } | null = null
   let lastSystem: string | null = null
-  const lateResults = createSerialQueue()
+  const tools = createExchangeTools(store, source, {
+    place: settled,
+    state: currentState,
+    record(turn, known, state, awaits) {
+      const recording = keep(turn, known, state, undefined, awaits)
+      newest = recording
+      return recording
+    },
+    async begin() {
+      return {
+        moveKey: await keyHere(),
+        ...(options.onTrouble !== undefined && { onTrouble: options.onTrouble }),
+      }
+    },
+    guard,
+  })
 
   return {
     enter,
-    tools: { known: (name, runs) => void wrapped.set(name, runs), started, ended },
+    tools: tools.watcher,
     place,
     settled,
     end,
@@ -144,7 +139,7 @@ export function createExchanges(
   }
 
   async function end(): Promise<readonly TurnReport[]> {
-    await lateResults(async () => {})
+    await tools.idle()
     return Promise.all([...own].filter(one => one.state !== 'ended').map(one => one.end()))
   }
 
@@ -155,8 +150,10 @@ export function createExchanges(
     const home = await refreshHome()
     const state = await currentState()
     const signal = params.abortSignal
+    const { system, messages } = readPrompt(params.prompt)
+    tools.checkResults(messages)
     try {
-      const { system, messages } = readPrompt(params.prompt)
+      if (tools.canAsk) await storeDenials(store, home.conversationId, messages)
       const prompt = fingerprintPrompt(messages)
       const open = openExchangeFor(prompt, state)
       const recording = open
@@ -166,7 +163,7 @@ export function createExchanges(
       own.add(recording)
       newest = recording
       await savePrompt(home, system)
-      return { recording, model: model.modelId, expect: calls => expect(calls, recording, state) }
+      return { recording, model: model.modelId, expect: calls => tools.expect(calls, recording, state) }
 
       async function next(
         recording: ExchangeRecording,
@@ -186,8 +183,10 @@ export function createExchanges(
 
       async function begin(position: PromptPosition): Promise<ExchangeRecording> {
         const at = await storeHistory(position)
+        // Results of denied calls continue the turn that asked for them.
+        const continues = tools.canAsk && at.fresh.some(isDenied)
         const turn = await beginOrFork(at.branch, state, {
-          words: at.fresh,
+          words: continues ? [] : at.fresh,
           expectedHead: at.head,
           onMoved: 'fork',
           onBusy: options.onBusy,
@@ -198,6 +197,7 @@ export function createExchanges(
           ...(options.onTrouble !== undefined && { onTrouble: options.onTrouble }),
           ...(signal !== undefined && { signal }),
         })
+        if (continues) await guard(() => turn.add(at.fresh))
         const recording = keep(turn, prompt.fingerprints, state, signal)
         await reportFork(position, turn)
         return recording
@@ -323,52 +323,6 @@ export function createExchanges(
         if (ended.get(branch.name) === end) noteEnd(final)
       })
     }
-  }
-
-  /** The calls that an exchange has to wait for. Calls of tools that are not executed here get their results
-   *  from the caller, at any time. */
-  function expect(
-    calls: readonly ToolCallName[],
-    recording: ExchangeRecording,
-    { byCall }: ConversationState,
-  ): AwaitedCalls {
-    for (const { callId } of calls) putNewest(byCall, callId, recording, 1_000)
-    const awaited = calls.filter(({ name }) => wrapped.get(name) !== false)
-    return {
-      calls: awaited.map(({ callId }) => callId),
-      allWrapped: awaited.every(({ name }) => wrapped.get(name)),
-    }
-  }
-
-  async function started(callId: string, name: string): Promise<void> {
-    const { byCall } = await currentState()
-    await byCall.get(callId)?.toolStarted(callId, name)
-  }
-
-  async function ended(callId: string, name: string, message: NewMessage): Promise<void> {
-    const state = await currentState()
-    if (await state.byCall.get(callId)?.toolEnded(callId, name, message)) return
-    await lateResults(() => guard(() => storeLateResult(callId, name, message, state)))
-  }
-
-  /** Stores a result whose exchange has ended or was begun by another process. It continues that exchange, if
-   *  no other message has followed. Otherwise the next call brings the result. */
-  async function storeLateResult(
-    callId: string,
-    name: string,
-    message: NewMessage,
-    state: ConversationState,
-  ): Promise<void> {
-    if (await state.byCall.get(callId)?.toolEnded(callId, name, message)) return
-    const branch = state.byCall.get(callId)?.branch ?? (await place())
-    const call = await findOpenCall(store, branch, callId)
-    if (call === null) return
-    const trouble = options.onTrouble === undefined ? {} : { onTrouble: options.onTrouble }
-    const begin = { words: [message], expectedHead: call.head, moveKey: await keyHere(), ...trouble }
-    const turn = await beginTurn(store, branch, begin, source)
-    const recording = keep(turn, [...call.known, fingerprintOf(message)], state, undefined, call.others)
-    for (const other of call.others) putNewest(state.byCall, other, recording, 1_000)
-    newest = recording
   }
 
   /** Saves the system prompt, which belongs to the conversation and not to the tree of messages. */

@@ -124,6 +124,8 @@ export async function keyOfBranch(
 /** A tool call at the end of a branch that has no result yet. */
 export interface OpenCall {
   readonly head: MessageId
+  /** The answer that contains the call. */
+  readonly message: Message
   readonly known: readonly Fingerprint[]
   /** The other calls of the same answer without a result. */
   readonly others: readonly string[]
@@ -137,14 +139,16 @@ export async function findOpenCall(
 ): Promise<OpenCall | null> {
   const { head } = await store.getBranch(ref)
   if (head === null) return null
-  const known = (await newestTurn(store, head)).map(fingerprintOf)
+  const path = await newestTurn(store, head)
+  const known = path.map(fingerprintOf)
   const asking = known.findLastIndex(({ calls }) => calls.some(call => call.callId === callId))
   const after = known.slice(asking + 1)
   const given = new Set(after.flatMap(({ results }) => [...results.keys()]))
   if (asking === -1 || after.some(({ role }) => role !== 'tool_result') || given.has(`call ${callId}`))
     return null
   const calls = known[asking]!.calls.map(call => call.callId)
-  return { head, known, others: calls.filter(id => id !== callId && !given.has(`call ${id}`)) }
+  const others = calls.filter(id => id !== callId && !given.has(`call ${id}`))
+  return { head, message: path[asking]!, known, others }
 }
 
 /** The messages of the newest turn, and some before it if it is short. */

@@ -22,7 +22,10 @@
 //    ends with an answer without tool calls, with an error, or when the next call does not come in time
 //    (`ExchangeTimeouts`).
 // 6. `record-answer.ts`: the answer, whole or streamed, becomes a message. `watch-tools.ts`: results of
-//    wrapped tools are stored as they come.
+//    wrapped tools are stored as they come, through `exchange-tools.ts`.
+// 7. Approvals: `watch-tools.ts` and `watch-tool-approval.ts` see which calls need one, and the exchange
+//    stores the request. `answered-calls.ts` shows the answers to the SDK, which then runs the tools;
+//    `approved-calls.ts` lets one process run each call, once.
 //
 // A server may create a recorder for each request. `conversation-state.ts` is what the recorders of one
 // conversation share in this process. `recording-scope.ts` prevents that a model or tool that is wrapped
@@ -30,6 +33,7 @@
 //
 // May import core, system, context, models and recorder, and the provider types of the AI SDK.
 
+export type { RecordToStore } from './approved-calls.ts'
 export type { ExchangeTimeouts } from './exchange-recording.ts'
 export type { ForkedCall } from './exchanges.ts'
 export type { InterruptedCall, MessagesOptions } from './next-messages.ts'

@@ -16,7 +16,8 @@ import type { Message, Role } from '../../core/message.ts'
 import type { ContextMessage } from '../../core/model.ts'
 import { pathOf } from '../../core/path.ts'
 import { type TailBudget, withTurnStart } from '../../core/tail.ts'
-import type { RecordStore } from '../../recorder/recording.ts'
+import { answeredCalls, withApprovals, withoutApprovals } from './answered-calls.ts'
+import type { RecordToStore } from './approved-calls.ts'
 import { writeMessages } from './write-messages.ts'
 
 /** Which stored messages `ModelRecorder.messages` returns. */
@@ -44,13 +45,14 @@ export interface InterruptedCall {
   readonly at: 'question' | 'results' | 'answer'
   /** The messages for the next call. They end with a message of the user, or with tool results, never with a
    *  part of an answer, which many providers refuse: a note asks the model to continue. The note is not
-   *  stored. */
+   *  stored. Approved and denied calls have the parts of the AI SDK that say so: it runs them, or tells the
+   *  model. */
   readonly messages: LanguageModelV4Message[]
 }
 
 /** The stored messages up to a head, for the next call. */
 export async function nextMessages(
-  store: RecordStore,
+  store: RecordToStore,
   head: MessageId | null,
   options: MessagesOptions,
 ): Promise<LanguageModelV4Message[]> {
@@ -59,27 +61,29 @@ export async function nextMessages(
 
 /** The same for an interrupted turn; null if the path ends with a complete answer. */
 export async function interruptedCall(
-  store: RecordStore,
+  store: RecordToStore,
   head: MessageId | null,
   options: MessagesOptions,
 ): Promise<InterruptedCall | null> {
   const end = head === null ? [] : withTurnStart(await store.tail(head, { messages: 64 })).messages
   const at = interruptedAt(end)
   if (at === null) return null
+  const answered = at === 'results' ? await answeredCalls(store, end) : []
+  if (answered === 'waiting') return null
   const shown = await shownMessages(store, head, options)
   const messages = at === 'answer' ? [...shown, synthetic('user', continuationPrompt, 'continue')] : shown
-  return { at, messages: writeMessages(messages) }
+  return { at, messages: withApprovals(writeMessages(messages), answered) }
 }
 
 async function shownMessages(
-  store: RecordStore,
+  store: RecordToStore,
   head: MessageId | null,
   { budget, window, summarizer, signal }: MessagesOptions,
 ): Promise<readonly ContextMessage[]> {
   if (head === null) return []
   if (window === undefined) {
     const read = budget ? withTurnStart(await store.tail(head, budget)).messages : await pathOf(store, head)
-    return marked(repair(read), read)
+    return marked(repair(await withoutApprovals(store, read)), read)
   }
   const room = typeof window === 'string' ? windowOf(window) : window
   const whole = { ...room, ...(budget?.messages !== undefined && { maxLoaded: budget.messages }) }
@@ -97,7 +101,7 @@ async function shownMessages(
           },
         )
       : null
-  return inWindow(made === null ? history : await readHistory(store, head, whole), whole)
+  return inWindow(store, made === null ? history : await readHistory(store, head, whole), whole)
 }
 
 function summarizerOf(given: AgentModel): Pick<SummarizeOptions, 'model' | 'window'> {
@@ -107,8 +111,12 @@ function summarizerOf(given: AgentModel): Pick<SummarizeOptions, 'model' | 'wind
 
 /** The part of a history that fits. The summary and the note about missing messages become messages of the
  *  user: the AI SDK refuses system messages among `messages`. */
-function inWindow(history: ReadHistory, window: Window): readonly ContextMessage[] {
-  const { messages, cut } = fit(history.messages, window, {
+async function inWindow(
+  store: RecordToStore,
+  history: ReadHistory,
+  window: Window,
+): Promise<readonly ContextMessage[]> {
+  const { messages, cut } = fit(await withoutApprovals(store, history.messages), window, {
     summary: history.summary,
     older: history.missing,
   })

@@ -9,7 +9,8 @@ import { type CollectedAnswer, collectAnswer } from '../../models/collect.ts'
 import { blocksOf } from '../../models/content.ts'
 import { finishOf, usageOf } from '../../models/finish.ts'
 import type { ExchangeAnswer } from './exchange-recording.ts'
-import type { RecordedCall, ToolCallName } from './exchanges.ts'
+import type { ToolCallName } from './exchange-tools.ts'
+import type { RecordedCall } from './exchanges.ts'
 
 /** Records the answer to one call of a model. Only the first report of how the call ended counts. */
 export interface AnswerRecording {

@@ -4,18 +4,21 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Middleware,
 } from '@ai-sdk/provider'
+import type { StoredApproval } from '../../core/approval.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import type { NewConversation } from '../../core/conversation.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type AnyLanguageModel, asLanguageModel } from '../../models/language-model.ts'
-import type { BeginTurn, RecordStore, Trouble, TurnReport } from '../../recorder/recording.ts'
+import type { BeginTurn, Trouble, TurnReport } from '../../recorder/recording.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
+import type { RecordToStore } from './approved-calls.ts'
 import type { ExchangeTimeouts } from './exchange-recording.ts'
 import { createExchanges, type ForkedCall } from './exchanges.ts'
 import { namedModel } from './named-model.ts'
 import { type InterruptedCall, interruptedCall, type MessagesOptions, nextMessages } from './next-messages.ts'
 import { type AnswerRecording, recordAnswer, watchStream } from './record-answer.ts'
 import { recordingScope } from './recording-scope.ts'
+import { watchToolApproval } from './watch-tool-approval.ts'
 import { watchTools } from './watch-tools.ts'
 
 /** How `recordTo` records, and how it reports. */
@@ -51,6 +54,12 @@ export interface ModelRecorder {
   /** Wraps tools: their results are stored as they come. A result of an unwrapped tool is stored with the
    *  next call that carries it; results of the last step, which no call carries, are not stored. */
   tools<T extends object>(tools: T): T
+  /** Wraps the option `toolApproval` of the AI SDK 7, which takes precedence over `needsApproval` of a tool:
+   *  calls that need an approval of the user are stored. `tools` does the same for `needsApproval`. */
+  toolApproval<T>(toolApproval: T): T
+  /** The calls of this conversation that wait for an approval, the newest first. Answer them with
+   *  `store.answerApproval`, in any process, and continue with `resume`. */
+  approvals(): Promise<readonly StoredApproval[]>
   /** The branch of the newest call: a sibling of the given branch if the caller's messages differ from the
    *  stored ones. */
   place(): Promise<BranchRef>
@@ -58,9 +67,10 @@ export interface ModelRecorder {
    *  result get one that says so, in this view only. Default: all messages; `window` and `budget` limit them,
    *  and then time and memory do not depend on the length of the history. */
   messages(options?: MessagesOptions): Promise<LanguageModelV4Message[]>
-  /** The messages that continue an interrupted answer, after a crash, an abort or a failure; null if the last
-   *  answer is complete. Send them through the recorded model as they are: the answer continues the
-   *  interrupted turn.
+  /** The messages that continue an interrupted answer, after a crash, an abort, a failure or an approval.
+   *  Null if the last answer is complete, or while one of its calls waits for an approval. Send them through
+   *  the recorded model as they are: the answer continues the interrupted turn, and approved calls run. Of
+   *  several processes that continue, one runs them; the others get BusyError or ExpiredError.
    *
    * @example
    * ```ts
@@ -116,7 +126,7 @@ export interface ModelRecorder {
  * ```
  */
 export function recordTo(
-  store: RecordStore,
+  store: RecordToStore,
   where: string | BranchRef,
   options: RecordToOptions = {},
 ): ModelRecorder {
@@ -149,6 +159,11 @@ export function recordTo(
   return Object.assign((model: AnyLanguageModel | string) => recordedModel(model, middleware), {
     middleware,
     tools: <T extends object>(tools: T) => watchTools(tools, exchanges.tools, scope),
+    toolApproval: <T>(given: T) => watchToolApproval(given, exchanges.tools),
+    approvals: async () => {
+      const { conversationId } = await exchanges.place()
+      return store.listApprovals({ conversationId })
+    },
     place: () => exchanges.place(),
     messages: async (options: MessagesOptions = {}) =>
       nextMessages(store, await headOf(options.branch), options),

@@ -6,17 +6,48 @@ import type { RecordingScope } from './recording-scope.ts'
 
 /** Observes the tools that run. */
 export interface ToolWatcher {
-  /** Registers a tool; `runs` if it is executed here. */
-  known(name: string, runs: boolean): void
-  /** Resolves when the start of the tool is stored. The tool runs after that. */
+  /** Registers a tool. */
+  known(name: string, facts: ToolFacts): void
+  /** Notes that calls of this tool, or of any tool, may need an approval. */
+  mayAsk(name?: string): void
+  /** Whether calls of this tool may need an approval. */
+  asks(name: string): boolean
+  /** Decides with `needs` whether a call needs an approval, and stores the request if it does. */
+  decide(call: DecidedCall, needs: () => Promise<ApprovalNeed>): Promise<void>
+  /** Resolves when the start of the tool is stored. The tool runs after that. Throws if an approved call must
+   *  not run: another process runs it, or it was denied meanwhile. */
   started(callId: string, name: string): Promise<void>
   /** Resolves when the result is stored, or is queued because the answer that called the tool is not stored
    *  yet. */
   ended(callId: string, name: string, message: NewMessage): Promise<void>
 }
 
+/** What the recorder knows about a tool. */
+export interface ToolFacts {
+  /** It is executed here. */
+  readonly runs: boolean
+  /** Its calls may need an approval. */
+  readonly asks: boolean
+}
+
+/** A call whose approval is decided, with the input that would run. */
+export interface DecidedCall {
+  readonly callId: string
+  readonly name: string
+  readonly input: unknown
+}
+
+/** Whether a person has to approve a call, and why. */
+export interface ApprovalNeed {
+  readonly isNeeded: boolean
+  readonly reason: string | null
+}
+
+type NeedsApproval = boolean | ((input: unknown, options: { readonly toolCallId: string }) => unknown)
+
 /** The part of an AI SDK tool that is used here. */
 interface AnyTool {
+  readonly needsApproval?: NeedsApproval
   readonly execute?: (input: unknown, options: { readonly toolCallId: string }) => unknown
   readonly toModelOutput?: (facts: {
     readonly toolCallId: string
@@ -34,10 +65,23 @@ export function watchTools<T extends object>(tools: T, watcher: ToolWatcher, sco
 
 function watchTool(name: string, tool: AnyTool, watcher: ToolWatcher, scope: RecordingScope): AnyTool {
   const runs = typeof tool.execute === 'function'
-  watcher.known(name, runs)
+  const { needsApproval = false } = tool
+  watcher.known(name, { runs, asks: needsApproval !== false })
   if (!runs || scope.isMarked(tool)) return tool
   const execute = watchExecute(name, tool as AnyTool & Required<Pick<AnyTool, 'execute'>>, watcher)
-  return scope.mark(Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, { execute }))
+  const changed = needsApproval === false ? {} : { needsApproval: watchNeed(name, needsApproval, watcher) }
+  return scope.mark(Object.assign(Object.create(Object.getPrototypeOf(tool)), tool, { execute, ...changed }))
+}
+
+function watchNeed(name: string, needsApproval: NeedsApproval, watcher: ToolWatcher): NeedsApproval {
+  return async (input, options) => {
+    let isNeeded = true
+    await watcher.decide({ callId: options.toolCallId, name, input }, async () => {
+      if (typeof needsApproval === 'function') isNeeded = Boolean(await needsApproval(input, options))
+      return { isNeeded, reason: null }
+    })
+    return isNeeded
+  }
 }
 
 type Execute = Required<AnyTool>['execute']
@@ -65,6 +109,8 @@ function watchExecute(
       }
     default:
       return (input, options) => {
+        // A call that may have been approved in another process must not run before its start is stored.
+        if (watcher.asks(name)) return startedFirst(input, options)
         const started = watcher.started(options.toolCallId, name)
         const result = attempt(() => tool.execute(input, options))
         if (isIterable(result)) return forwarded(options.toolCallId, input, async () => result, started)
@@ -72,6 +118,11 @@ function watchExecute(
         result.catch(() => undefined)
         return started.then(() => kept(options.toolCallId, input, () => result))
       }
+  }
+
+  async function startedFirst(...[input, options]: Parameters<Execute>): Promise<unknown> {
+    await watcher.started(options.toolCallId, name)
+    return kept(options.toolCallId, input, () => lastOf(attempt(() => tool.execute(input, options))))
   }
 
   async function* forwarded(
@@ -148,6 +199,13 @@ function attempt(run: () => unknown): AsyncIterable<unknown> | Promise<unknown> 
   } catch (error) {
     return Promise.reject(error)
   }
+}
+
+async function lastOf(result: AsyncIterable<unknown> | Promise<unknown>): Promise<unknown> {
+  if (!isIterable(result)) return result
+  let last: unknown
+  for await (const output of result) last = output
+  return last
 }
 
 function isIterable(value: unknown): value is AsyncIterable<unknown> {

@@ -110,8 +110,7 @@ export function createDiscordChannel(options: DiscordChannelOptions): DiscordCha
   /** Assigns a message to its conversation and queues its turn. */
   async function admit(message: IncomingMessage): Promise<void> {
     const { id, place } = message
-    const isUnknownThread =
-      isAddressed(message) === 'if known' && (await store.findByKey(keyOfPlace(place))) === null
+    const isUnknownThread = isAddressed(message) === 'if known' && !(await isKnownPlace(keyOfPlace(place)))
     const target = isUnknownThread ? null : await locate(message)
     if (target === null || (await isRepeated(target, id))) {
       waiting.delete(id)
@@ -119,6 +118,17 @@ export function createDiscordChannel(options: DiscordChannelOptions): DiscordCha
     }
     const { conversationId, name } = target.branch
     track(turns(`${conversationId}:${name}`, () => answer(message, { conversationId, name })))
+  }
+
+  /** While the store is away, a thread that this process has not seen counts as one of other people: a line
+   *  about the store would disturb them. */
+  async function isKnownPlace(key: string): Promise<boolean> {
+    try {
+      return (await store.findByKey(key)) !== null
+    } catch (error) {
+      if (error instanceof UnavailableError) return lastTargets.has(key)
+      throw error
+    }
   }
 
   /** While the store is away, a known place keeps its last conversation. */
@@ -233,7 +243,15 @@ export function createDiscordChannel(options: DiscordChannelOptions): DiscordCha
     }
     // Commands that read, and `/stop`, do not wait for a place in the order.
     const isOrdered = !['stop', 'history', 'search'].includes(given.name)
-    return isOrdered ? arrivals(key, () => runCommand(given, deps)) : runCommand(given, deps)
+    if (!isOrdered) return runCommand(given, deps)
+    return arrivals(key, async () => {
+      // It may give the place another conversation, also if it fails half-way.
+      lastTargets.delete(key)
+      const answered = await runCommand(given, deps)
+      const found = await deps.find().catch(() => null)
+      if (found) lastTargets.set(key, found)
+      return answered
+    })
   }
 
   function stopAnswers(key: string): { readonly running: number; readonly waiting: number } {
@@ -274,11 +292,12 @@ async function withinMs(work: Promise<void>, ms: number): Promise<void> {
 }
 
 /** A map of the newest entries. */
-function limitedMap<V>(): Pick<Map<string, V>, 'get' | 'has' | 'set'> {
+function limitedMap<V>(): Pick<Map<string, V>, 'get' | 'has' | 'set' | 'delete'> {
   const map = new Map<string, V>()
   return {
     get: key => map.get(key),
     has: key => map.has(key),
+    delete: key => map.delete(key),
     set(key, value) {
       map.delete(key)
       map.set(key, value)

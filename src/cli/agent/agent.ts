@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { agentName } from '../../acp/host/agent-name.ts'
 import { createHost } from '../../acp/host/host.ts'
 import type { Host } from '../../acp/host/host-options.ts'
 import { readConfig } from '../../config/read-config.ts'
@@ -10,7 +9,7 @@ import { modelName } from '../../core/model-name.ts'
 import { collectPages } from '../../core/pages.ts'
 import { settingText } from '../answer/agent-notes.ts'
 import { type PersonApproval, personApproval } from '../approval/person-approval.ts'
-import { startChat } from '../chat/chat.ts'
+import { attachedTo, startChat } from '../chat/chat.ts'
 import type { Chat } from '../chat/state/chat-state.ts'
 import {
   type Args,
@@ -24,23 +23,28 @@ import { splitAssignment } from '../command-line/metadata-option.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { handOverOptions } from '../model/hand-over.ts'
 import type { ModelSetup } from '../model/model-setup.ts'
+import { shellWord, skeinCommand } from '../store/skein-command.ts'
 import { newStorePath } from '../store/store-location.ts'
 import { type ChosenConversation, chooseConversation } from '../target/choose-conversation.ts'
 import { agentQuestions } from './agent-questions.ts'
+import { chatWithOwn } from './own-agent-chat.ts'
+import { startedAgent } from './started-agent.ts'
 
-/** `skein agent -- <command>`: a chat with the agent of another program. The conversation is kept in our
- *  store. */
+/** `skein agent <name>` and `skein agent -- <command>`: a chat with an agent, mostly of another program. The
+ *  conversation is kept in our store. */
 export const agentCommand: CommandHandler = async (args, context) => {
   if (context.json) throw new UsageError('agent has no --json', 'The conversation as JSON: skein show --json')
-  const [command, ...rest] = args.arguments as readonly [string, ...string[]]
+  const started = await startedAgent(args, context)
+  if ('own' in started) return chatWithOwn(started.own, args, context)
+  const { command, name } = started
   const handOver = await handOverOptions(args, context)
-  const name = nameOf(args, { command, args: rest })
-  const settings = settingsIn(args)
+  const settings = { ...started.settings, ...settingsIn(args) }
   const additionalDirectories = directoriesIn(args, context)
   const allowsAll = hasOption(args, 'allow')
   const approval = personApproval(context, allowsAll ? ['all'] : [])
   let chat: Chat | null = null
   const questions = agentQuestions(() => chat, { approval, allowsAll })
+  const files = await attachedTo(args, context)
   const keptIn = newStorePath(context)
   const chosen = await chooseConversation(args, context)
   if (chosen.prompt !== null) throw new NotFoundError('id', chosen.prompt)
@@ -49,7 +53,7 @@ export const agentCommand: CommandHandler = async (args, context) => {
   await using host = createHost({
     store: await context.store(),
     ...(system === undefined ? {} : { system }),
-    command: { command, args: rest, cwd: context.cwd },
+    command: { ...command, cwd: command.cwd ?? context.cwd },
     name,
     directory: context.cwd,
     additionalDirectories,
@@ -73,6 +77,9 @@ export const agentCommand: CommandHandler = async (args, context) => {
   return await startChat(await withOrigin(chosen, name, context), context, {
     setup,
     keptIn,
+    files,
+    continueWith: id =>
+      `${skeinCommand(context)} agent -c ${id} -- ${args.arguments.map(shellWord).join(' ')}`,
     name: textOption(args, 'session') ?? null,
     onChat(begun) {
       chat = begun
@@ -106,12 +113,6 @@ function directoriesIn(args: Args, { cwd }: CommandContext): readonly string[] {
 function openAt({ status, fork }: ChosenConversation): BranchRef | null | undefined {
   if (fork) return undefined
   return status && { conversationId: status.conversation.id, name: status.branch.name }
-}
-
-function nameOf(args: Args, command: Parameters<typeof agentName>[0]): string {
-  const name = textOption(args, 'name') ?? agentName(command)
-  if (name.trim() === '') throw new UsageError('--name must not be empty')
-  return name
 }
 
 /** Adds a note if the conversation began with another agent: what is carried over, and what is not. */

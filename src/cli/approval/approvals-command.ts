@@ -10,16 +10,21 @@ import { printJson, printNote } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
 import { tableLines } from '../output/table.ts'
 import { withStore } from '../store/with-store.ts'
+import { forgetRemembered, listRemembered } from './remembered-command.ts'
 
 const answers: Readonly<Record<string, ApprovalAnswer>> = { approve: 'allow', deny: 'deny' }
 
-/** `skein approvals [approve|deny] [id]`: the calls that wait for an approval. An answer is stored once; the
+/** `skein approvals [verb] [id]`: the calls that wait for an approval, and the answers that are remembered. An answer is stored once; the
  *  turn continues in the program that resumes it. */
 export const approvalsCommand: CommandHandler = (args, context) => {
   const [action = 'ls', text] = args.arguments
+  if (action === 'remembered' || action === 'forget') return rememberedVerb(action, text, context)
   const answer = answers[action]
   if (answer === undefined && action !== 'ls')
-    throw new UsageError(`approvals has no verb ${action}`, 'skein approvals ls, approve or deny')
+    throw new UsageError(
+      `approvals has no verb ${action}`,
+      'skein approvals ls, approve, deny, remembered or forget',
+    )
   if (answer !== undefined && text === undefined)
     throw new UsageError(`${action} needs the id of an approval`, 'skein approvals')
   return withStore(context, async store => {
@@ -28,6 +33,18 @@ export const approvalsCommand: CommandHandler = (args, context) => {
     else await settle(store, find(waiting, text!), answer, args, context)
     return exitCode.ok
   })
+}
+
+async function rememberedVerb(
+  action: 'remembered' | 'forget',
+  text: string | undefined,
+  context: CommandContext,
+): Promise<number> {
+  if (action === 'remembered') listRemembered(context)
+  else if (text === undefined)
+    throw new UsageError('forget needs an id, or all', 'skein approvals remembered')
+  else forgetRemembered(text, context)
+  return exitCode.ok
 }
 
 function list(waiting: readonly StoredApproval[], context: CommandContext): void {

@@ -1,14 +1,10 @@
 import { setImmediate as printed } from 'node:timers/promises'
-import {
-  type ApprovalMemory,
-  type Approve,
-  allowTools,
-  approvalMemory,
-} from '../../agent/approval/approval.ts'
+import { type ApprovalMemory, type Approve, allowTools } from '../../agent/approval/approval.ts'
 import type { ApprovalAnswer, ApprovalRequest } from '../../core/approval.ts'
 import { type Keyboard, type KeyStroke, openKeyboard } from '../chat/input/keyboard.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
-import { questionLines } from './question-lines.ts'
+import { offersAnswer, questionLines } from './question-lines.ts'
+import { rememberedApprovals } from './remembered-answers.ts'
 
 /** Asks the person at the terminal before a tool changes something. Without a terminal, only the tools that
  *  are allowed beforehand run. */
@@ -22,7 +18,7 @@ export interface PersonApproval {
 
 /** `allowed` are the names of tools that run without asking; `all` means every tool. */
 export function personApproval(context: CommandContext, allowed: readonly string[]): PersonApproval {
-  const answered = approvalMemory()
+  const answered = rememberedApprovals(context)
   const beforehand = allowTools(allowed)
   let shared: Keyboard | null = null
   return {
@@ -66,7 +62,7 @@ async function ask(
   try {
     for (;;) {
       const answer = answerBy(await Promise.race([keyboard.nextFresh(), stopped.promise]))
-      if (answer === null) continue
+      if (answer === null || !offersAnswer(request, answer)) continue
       if (answer === 'allow') keyboard.dropRest('es')
       if (answer === 'deny') keyboard.dropRest('o')
       err.line(style.faint(signal.aborted ? '' : answerWords[answer]))
@@ -80,7 +76,7 @@ async function ask(
 const answerWords: Readonly<Record<ApprovalAnswer, string>> = {
   allow: 'yes',
   allow_in_conversation: 'yes, in this conversation',
-  allow_always: 'yes, until you leave',
+  allow_always: 'yes, always in this project. To undo: skein approvals remembered',
   deny: 'no',
 }
 

@@ -1,5 +1,5 @@
 import { changedLines } from '../../agent/approval/changed-lines.ts'
-import type { ApprovalRequest, CallPreview } from '../../core/approval.ts'
+import type { ApprovalAnswer, ApprovalRequest, CallPreview } from '../../core/approval.ts'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import { cut, widthOf } from '../output/cut.ts'
 import { plural } from '../output/number.ts'
@@ -9,13 +9,29 @@ import { wrap } from '../output/wrap.ts'
 /** Most lines of a change that a question shows. */
 const mostLines = 24
 
+const answerKeys: readonly (readonly [ApprovalAnswer, string])[] = [
+  ['allow', 'y once'],
+  ['allow_in_conversation', 'c in this conversation'],
+  ['allow_always', 'a always here'],
+  ['deny', 'n no'],
+]
+
+/** Whether a question has this answer. A call with a reason, such as a file outside of the project, is never
+ *  allowed for always. */
+export function offersAnswer({ reason }: ApprovalRequest, answer: ApprovalAnswer): boolean {
+  return answer !== 'allow_always' || reason === null
+}
+
 /** The question before a call: the change that it makes, if it is known, then one line with the call and the
  *  keys. The cursor waits behind the last line. */
 export function questionLines(request: ApprovalRequest, output: Output): readonly string[] {
   const { style, width } = output
   const { title, reason, preview } = request
   const dot = style.symbols.dot
-  const keys = ['y once', 'c in this conversation', 'a until you leave', 'n no'].join(` ${dot} `)
+  const keys = answerKeys
+    .filter(([answer]) => offersAnswer(request, answer))
+    .map(([, key]) => key)
+    .join(` ${dot} `)
   const why = reason === null ? '' : ` (${style.safe(reason)})`
   const room = Math.max(20, width - 3 - widthOf(why))
   const about = `${cut(style.safe(collapseSpaces(title)), room, style.symbols.dots)}${why}`

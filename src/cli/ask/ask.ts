@@ -7,12 +7,14 @@ import { unsavedIn } from '../../recorder/waiting-turns.ts'
 import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'
 import { createSavingNotes, type SavingNotes } from '../answer/saving-notes.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
+import { untakenText } from '../attach/attached-text.ts'
+import { mediaIn } from '../attach/message-with.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { noteBelow } from '../command-line/error-report.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { demoNote } from '../model/choose-model.ts'
+import { demoLines } from '../model/demo-notes.ts'
 import { type ModelSetup, openModelSetup } from '../model/model-setup.ts'
 import { type NextSteps, stopNote } from '../output/ending-words.ts'
 import { markdownSink } from '../output/markdown-sink.ts'
@@ -80,8 +82,10 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
   const gap = () => {
     if (out.isTerminal && err.isTerminal) say()
   }
-  if (setup.choice.from === 'nothing') say(noteLine(demoNote, err))
+  if (setup.choice.from === 'nothing' && !quiet && !json) for (const line of demoLines(context)) say(line)
   for (const line of headerLines(chosen, err, { now: context.now(), keptIn, ...branchOf(target) })) say(line)
+  const untaken = untakenText(mediaIn(message), setup.model)
+  if (untaken !== null) say(noteLine(untaken, err))
   gap()
 
   await using agent = await setup.agentOn(store)

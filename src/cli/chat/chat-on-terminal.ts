@@ -5,9 +5,11 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { noteLine } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
 import type { ChosenConversation } from '../target/choose-conversation.ts'
+import { editInProgram } from './input/edit-in-program.ts'
 import type { Keyboard } from './input/keyboard.ts'
 import { type ReadLineOptions, readLine } from './input/read-line.ts'
-import { runSlash, slashCompleter } from './slash/run-slash.ts'
+import { chatCompleter, runSlash } from './slash/run-slash.ts'
+import { messageWithFiles, pastedPicture } from './state/attached-files.ts'
 import type { Chat } from './state/chat-state.ts'
 import { printLastExchange } from './state/last-exchange.ts'
 import { showOthersWords } from './state/others-words.ts'
@@ -43,7 +45,9 @@ export async function chatOnTerminal(
       news: () => (context.quiet ? [] : newNotes(chat).map(note => noteLine(note, err))),
       initial,
       history,
-      complete: slashCompleter(chat),
+      complete: chatCompleter(chat),
+      edit: text => editLine(chat, keyboard, text),
+      pasted: text => pastedPicture(text, context),
     })
     initial = ''
     if (read.type === 'leave') return context.signal.aborted ? exitCode.interrupted : exitCode.ok
@@ -55,6 +59,7 @@ export async function chatOnTerminal(
     }
     warned = false
     if (read.text.trim() === '') {
+      if (chat.attached.length > 0 && !pending) chat.note('say what to do with the attached files')
       if (!pending) continue
       const ending = await takeTurn(chat, null)
       if (ending === 'left') return exitCode.interrupted
@@ -70,19 +75,42 @@ export async function chatOnTerminal(
       pending = await readPendingTurn(chat.controller)
       continue
     }
+    let words: string | NewMessage = ''
+    if (done.type === 'send') {
+      try {
+        words = await messageWithFiles(chat, done.words, read.typed)
+      } catch (error) {
+        reportError(error, err)
+        initial = read.text
+        continue
+      }
+    }
     // Between what the person says and what is answered.
     err.line()
     if (done.type === 'send' && pending?.what === 'questions')
       chat.say(`  ${err.style.faint(sentAlongText(pending.count))}`)
     const ending =
-      done.type === 'answer' ? await takeTurn(chat, null) : await sendOrAsk(chat, keyboard, done.words)
+      done.type === 'answer' ? await takeTurn(chat, null) : await sendOrAsk(chat, keyboard, words)
     if (ending === 'left') return exitCode.interrupted
     if (ending === 'unsent')
       chat.note('not sent: your words are back in the prompt. Press Enter to try again')
-    if ((ending === 'busy' || ending === 'unsent') && done.type === 'send')
-      initial = textOf(typeof done.words === 'string' ? { content: done.words } : done.words)
+    if (done.type === 'send') {
+      if (ending === 'busy' || ending === 'unsent')
+        initial = textOf(typeof words === 'string' ? { content: words } : words)
+      else chat.attached = []
+    }
     pending = await pendingAfter(ending, chat)
     warned = ending === 'interrupted'
+  }
+}
+
+/** Ctrl+G: the text in the user's editor. Null if it stays as it is. */
+async function editLine({ context }: Chat, keyboard: Keyboard, text: string): Promise<string | null> {
+  try {
+    return await keyboard.lend(() => editInProgram(text, context.env))
+  } catch (error) {
+    reportError(error, context.err)
+    return null
   }
 }
 
@@ -91,7 +119,7 @@ export async function chatOnTerminal(
 async function pendingAfter(ending: ChatTurnEnding, chat: Chat): Promise<PendingTurn | null> {
   if (ending === 'answered') return null
   const pending = await readPendingTurn(chat.controller)
-  if (ending === 'interrupted' && pending?.what === 'answer') return null
+  if ((ending === 'interrupted' || ending === 'stopped') && pending?.what === 'answer') return null
   if (pending?.what === 'approvals') chat.note(pendingText(pending))
   if (ending !== 'failed' || !pending || pending.what === 'approvals') return pending
   if (pending.what === 'questions') chat.note(pendingText(pending))
@@ -139,10 +167,13 @@ function newNotes({ later, saving }: Chat): readonly string[] {
 
 function statusAbove(
   facts: StatusFacts | null,
-  { context, controller: { store } }: Chat,
+  { context, attached, controller: { store } }: Chat,
 ): Pick<ReadLineOptions, 'status'> {
   if (facts === null) return {}
   // Counted each time: the messages may be stored while the user types.
   const unsaved = () => (store ? unsavedIn(store).messages.length : 0)
-  return { status: width => statusLine({ ...facts, unsaved: unsaved() }, width, context.err.style) }
+  const names = attached.map(({ name, type }) => name ?? type)
+  return {
+    status: width => statusLine({ ...facts, unsaved: unsaved(), attached: names }, width, context.err.style),
+  }
 }

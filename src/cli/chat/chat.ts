@@ -1,31 +1,43 @@
 import { createInterface } from 'node:readline'
+import type { MediaBlock } from '../../core/block.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import { createSavingNotes } from '../answer/saving-notes.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
-import { type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
+import { attachFiles } from '../attach/attach-file.ts'
+import {
+  type Args,
+  type CommandHandler,
+  hasOption,
+  textOption,
+  textOptions,
+} from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
-import { demoNote } from '../model/choose-model.ts'
+import { demoLines } from '../model/demo-notes.ts'
 import { type ModelSetup, openModelSetup } from '../model/model-setup.ts'
 import { noteLine } from '../output/print.ts'
 import { wrapForTerminal } from '../output/wrap.ts'
 import { newStorePath } from '../store/store-location.ts'
 import { type ChosenConversation, chooseConversation, chooseNamed } from '../target/choose-conversation.ts'
 import { findNamed } from '../target/find-named.ts'
+import { projectFolder } from '../target/scope.ts'
 import { chatOnTerminal } from './chat-on-terminal.ts'
 import { inputHistoryFile, openInputHistory } from './input/input-history.ts'
 import { openKeyboard } from './input/keyboard.ts'
 import { runSlash } from './slash/run-slash.ts'
+import { messageWithFiles } from './state/attached-files.ts'
 import { createChatController } from './state/chat-controller.ts'
 import type { Chat } from './state/chat-state.ts'
 import { pickConversation } from './state/pick-conversation.ts'
 import { printHeader } from './state/print-header.ts'
+import { printLeaving } from './state/print-leaving.ts'
 import { takeTurn } from './take-turn.ts'
 
 /** `skein chat`: runs turns until the user leaves. */
 export const chatCommand: CommandHandler = async (args, context) => {
   if (context.json) throw new UsageError('chat has no --json', 'One answer as JSON: skein ask --json "…"')
+  const files = await attachedTo(args, context)
   const keptIn = hasOption(args, 'incognito') ? null : newStorePath(context)
   // Before the store is created: a wrong name or a missing key must leave nothing behind.
   const early = keptIn === null ? null : await openModelSetup(args, context)
@@ -35,8 +47,14 @@ export const chatCommand: CommandHandler = async (args, context) => {
   return startChat(chosen, context, {
     setup,
     keptIn,
+    files,
     name: textOption(args, 'session') ?? null,
   })
+}
+
+/** The files after `-a`. */
+export function attachedTo(args: Args, context: CommandContext): Promise<readonly MediaBlock[]> {
+  return attachFiles(textOptions(args, 'attach'), context)
 }
 
 export interface ChatOptions {
@@ -45,6 +63,10 @@ export interface ChatOptions {
   readonly keptIn?: string | null
   /** The name after `--session`; null without the flag. */
   readonly name: string | null
+  /** Files that go with the first message. Default: none. */
+  readonly files?: readonly MediaBlock[]
+  /** The command that continues a conversation. Default: `skein -c <id>`. */
+  continueWith?(id: string): string
   /** Called before the first turn. */
   onChat?(chat: Chat): void
 }
@@ -70,9 +92,15 @@ export async function startChat(
     context,
     controller,
     keyboard,
-    history: openInputHistory(isIncognito || !keyboard ? null : inputHistoryFile(context.env)),
+    history: openInputHistory(
+      isIncognito || !keyboard ? null : inputHistoryFile(context.env),
+      projectFolder(context.cwd, context.env),
+    ),
     name: options.name,
     seen: null,
+    attached: options.files ?? [],
+    hasSpoken: false,
+    lastText: '',
     saving: createSavingNotes(store, context),
     later: [],
     say,
@@ -80,11 +108,13 @@ export async function startChat(
   }
   options.onChat?.(parts)
   try {
-    if (setup.choice.from === 'nothing') say(noteLine(demoNote, err))
+    if (setup.choice.from === 'nothing' && !quiet) for (const line of demoLines(context)) say(line)
     printHeader(chosen, context, options.keptIn)
     const code = await (keyboard ? chatOnTerminal(parts, keyboard, chosen) : chatInLines(parts))
     keyboard?.close()
-    return (await waitUntilSaved(store, context, parts.saving)) ? code : exitCode.failure
+    if (!(await waitUntilSaved(store, context, parts.saving))) return exitCode.failure
+    if (keyboard) await printLeaving(parts, options.continueWith)
+    return code
   } catch (error) {
     if (!context.signal.aborted) throw error
     return exitCode.interrupted
@@ -116,7 +146,9 @@ async function chatInLines(chat: Chat): Promise<number> {
         if (done.type === 'failed') code = exitCode.failure
         continue
       }
-      const ending = await takeTurn(chat, done.type === 'send' ? done.words : null, 'fork')
+      const words = done.type === 'send' ? await messageWithFiles(chat, done.words, '') : null
+      const ending = await takeTurn(chat, words, 'fork')
+      if (words !== null) chat.attached = []
       if (ending === 'failed' || ending === 'unsent') code = exitCode.failure
       if (ending === 'interrupted' || ending === 'left') return exitCode.interrupted
     }
@@ -132,10 +164,11 @@ export const resumeCommand: CommandHandler = async (args, context) => {
   const [id] = args.arguments
   if (id === undefined && !context.canAsk)
     throw new UsageError('resume needs an id here', 'skein ls lists them')
+  const files = await attachedTo(args, context)
   const store = await context.store()
   const start = async (chosen: ChosenConversation) => {
     const setup = await openModelSetup(args, context, chosen.status?.conversation)
-    return startChat(chosen, context, { setup, name: null })
+    return startChat(chosen, context, { setup, files, name: null })
   }
   if (id !== undefined) {
     const found = await findNamed(id, store, context)
@@ -144,7 +177,7 @@ export const resumeCommand: CommandHandler = async (args, context) => {
     return start(chosen)
   }
   const keyboard = openKeyboard(context, context.err)
-  const chosen = await pickConversation(store, keyboard, context, 'new one').finally(() => keyboard.close())
+  const chosen = await pickConversation(store, keyboard, context, 'leave').finally(() => keyboard.close())
   if (context.signal.aborted) return exitCode.interrupted
-  return start(chosen ?? (await chooseConversation({ arguments: [], options: { new: true } }, context)))
+  return chosen ? start(chosen) : exitCode.ok
 }

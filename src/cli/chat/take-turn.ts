@@ -14,8 +14,9 @@ import { formatDuration } from '../output/time.ts'
 import type { Chat } from './state/chat-state.ts'
 import { rememberEnd, rememberFailedEnd, showOthersWords } from './state/others-words.ts'
 
-/** How a turn ended. `unsent`: it failed before anything of it was stored or queued. */
-export type ChatTurnEnding = 'answered' | 'interrupted' | 'failed' | 'unsent' | 'busy' | 'left'
+/** How a turn ended. `interrupted` by Ctrl+C, `stopped` by Escape. `unsent`: it failed before anything of it
+ *  was stored or queued. */
+export type ChatTurnEnding = 'answered' | 'interrupted' | 'stopped' | 'failed' | 'unsent' | 'busy' | 'left'
 
 /** Sends a message, or resumes the unanswered one (null), and prints the answer. */
 export async function takeTurn(
@@ -24,20 +25,22 @@ export async function takeTurn(
   onBusy: 'refuse' | 'wait' | 'fork' = 'refuse',
 ): Promise<ChatTurnEnding> {
   const { controller, context } = chat
-  const turn: StartedTurn = { hasStarted: false, leaves: false }
+  const turn: StartedTurn = { hasStarted: false, leaves: false, stoppedBy: null }
   try {
     const run = words === null ? await controller.resume() : await controller.send(words, onBusy)
     const answered = await shown(run, chat, words !== null, turn)
     const { reply } = answered
     controller.follow(reply.branch)
     rememberEnd(chat, reply)
+    chat.lastText = reply.text
     if (words !== null) controller.remember(words, reply.text)
     followUnsaved(chat, reply)
     const stopped = stopNote(reply.stop, chatSteps)
     if (stopped !== null) chat.note(stopped)
     if (reply.status === 'complete') return 'answered'
-    if (!turn.leaves) chat.note(stoppedText(answered, chat))
-    return context.signal.aborted || turn.leaves ? 'left' : 'interrupted'
+    if (!turn.leaves) chat.note(stoppedText(answered, chat, turn.stoppedBy))
+    if (context.signal.aborted || turn.leaves) return 'left'
+    return turn.stoppedBy === 'escape' ? 'stopped' : 'interrupted'
   } catch (error) {
     if (error instanceof BusyError && words !== null && onBusy === 'refuse') return 'busy'
     // Aborted while waiting for another process: nothing was sent.
@@ -59,6 +62,8 @@ interface StartedTurn {
   hasStarted: boolean
   /** True if the user leaves the chat after it. */
   leaves: boolean
+  /** The key that stopped the answer. */
+  stoppedBy: 'interrupt' | 'escape' | null
 }
 
 const chatSteps: NextSteps = {
@@ -94,11 +99,16 @@ async function shown(run: Run, chat: Chat, ownPrompt: boolean, turn: StartedTurn
   const { out } = context
   const markdown = out.isTerminal ? markdownSink(out) : null
   const presses = interruptPresses(run, context, {
-    onAbort: () => markdown?.mark('^C'),
+    onAbort: () => turn.stoppedBy !== 'escape' && markdown?.mark('^C'),
     onNote: () => markdown?.pause(),
     onExit: () => keyboard?.close(),
   })
-  const stopListening = keyboard?.onInterrupt(() => presses.press())
+  const stopListening = keyboard?.onInterrupt(by => {
+    // A second Escape is not a wish to leave.
+    if (by === 'escape' && turn.stoppedBy !== null) return
+    turn.stoppedBy ??= by
+    presses.press()
+  })
   try {
     return await printAnswer(run, context, {
       model: controller.model.id,
@@ -113,6 +123,7 @@ async function shown(run: Run, chat: Chat, ownPrompt: boolean, turn: StartedTurn
           controller.follow(event.branch)
           controller.thinking = ''
           turn.hasStarted = true
+          chat.hasSpoken = true
           // Without the store, the words are shown before a later answer.
           await showOthersWords(chat, { ownPrompt }).catch(() => undefined)
         }
@@ -126,9 +137,13 @@ async function shown(run: Run, chat: Chat, ownPrompt: boolean, turn: StartedTurn
   }
 }
 
-function stoppedText({ reply, tookMs }: PrintedAnswer, { keyboard, controller }: Chat): string {
+function stoppedText(
+  { reply, tookMs }: PrintedAnswer,
+  { keyboard, controller }: Chat,
+  by: StartedTurn['stoppedBy'],
+): string {
   const after = `stopped after ${formatDuration(Math.max(1_000, Math.round(tookMs / 1_000) * 1_000))}`
-  const again = keyboard ? ' Ctrl+C again to quit.' : ''
+  const again = keyboard && by !== 'escape' ? ' Ctrl+C again to quit.' : ''
   if (controller.store === null || !reply.saved) return `${after}.${again}`
   if (reply.text.trim() === '' || reply.head === null)
     return `${after}, before the first word.${keyboard ? ' Press Enter to ask again.' : ''}${again}`

@@ -53,6 +53,8 @@ export interface Command {
 /** A parsed command line. A switch is true; an option without its optional value is ''. */
 export interface Args {
   readonly arguments: readonly string[]
+  /** The words after `--`, of a command that takes them unparsed. Absent without `--`. */
+  readonly behind?: readonly string[]
   readonly options: Readonly<Record<string, string | true | readonly string[] | undefined>>
   /** The name that was typed: its own, or another one of the command. */
   readonly calledAs?: string

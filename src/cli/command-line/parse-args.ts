@@ -1,5 +1,5 @@
+import { similarWords } from '../../core/similar-words.ts'
 import type { Args, Command, CommandOption } from './command.ts'
-import { similarWords } from './similar-words.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The options of every command. */
@@ -30,8 +30,11 @@ export function parseArgs(command: Command, argv: readonly string[]): Args {
     else if (word.startsWith('-') && word !== '-') i = takeShort(word, i)
     else words.push(word)
   }
-  if (command.arguments.at(-1)?.behind) checkBehind(command, words, behind)
-  else checkCount(command, [...words, ...(behind ?? [])])
+  if (command.arguments.at(-1)?.behind) {
+    checkBehind(command, words, behind)
+    return { arguments: words, options: values, joined, ...(behind !== null && { behind }) }
+  }
+  checkCount(command, [...words, ...(behind ?? [])])
   return { arguments: [...words, ...(behind ?? [])], options: values, joined }
 
   function take(word: string, at: number): number {

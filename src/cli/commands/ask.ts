@@ -8,6 +8,13 @@ const modelOption: CommandOption = {
   help: 'option of the model for this run, such as temperature=0.2',
 }
 
+const attachOption: CommandOption = {
+  short: 'a',
+  value: '<file>',
+  many: true,
+  help: 'send a file along: text, a picture, a PDF',
+}
+
 /** What the model may do. */
 const toolOptions: Readonly<Record<string, CommandOption>> = {
   tools: { help: 'let the model read, search and change files of the project and run commands; asks first' },
@@ -25,9 +32,10 @@ const talkOptions: Readonly<Record<string, CommandOption>> = {
   incognito: { short: 'G', help: 'open nothing, keep nothing' },
   session: { value: '<name>', help: 'a named conversation (key cli:<name>)' },
   resume: { value: '<id>', help: 'continue exactly this conversation' },
-  model: { short: 'm', value: '<name>', help: 'model, from now on; skein config models lists them' },
+  model: { short: 'm', value: '<model>', help: 'model, from now on; skein config models lists them' },
   system: { value: '<text>', help: 'system prompt of the conversation, from now on; "" removes it' },
   option: modelOption,
+  attach: attachOption,
   force: { help: 'also a conversation of another project' },
   ...toolOptions,
 }
@@ -45,11 +53,11 @@ export const prompt: Command = {
       value: '[query]',
       help: 'with -n: also send what earlier conversations say about the prompt, or about a query before it',
     },
-    attach: { short: 'a', value: '<file>', many: true, help: 'send a file along' },
   },
   examples: [
     ['skein "why is the build red?"', 'ask; continues where this project left off'],
     ['skein -n "something else"', 'start a new conversation'],
+    ['skein -a shot.png "what is wrong here?"', 'send a file along'],
     [
       'skein --tools --allow edit_file "fix the typo in a.md"',
       'it may edit; commands are refused in a script',
@@ -72,6 +80,7 @@ export const askCommands: readonly Command[] = [
     examples: [
       ['skein chat', 'continue where this project left off'],
       ['skein chat --tools', 'with tools for the files of the project; asks before it changes something'],
+      ['skein chat -a notes.md', 'with a file; @path and /attach send more of them'],
       ['skein chat -c q2w6nb', 'continue from a message; a branch if it was answered'],
       ['skein chat < questions.txt', 'lines in, answers out'],
     ],
@@ -84,8 +93,9 @@ export const askCommands: readonly Command[] = [
     summary: 'pick a conversation and continue it',
     arguments: [{ name: 'id', optional: true }],
     options: {
-      model: { short: 'm', value: '<name>', help: 'model, from now on; skein config models lists them' },
+      model: { short: 'm', value: '<model>', help: 'model, from now on; skein config models lists them' },
       option: modelOption,
+      attach: attachOption,
       force: { help: 'also a conversation of another project' },
       ...toolOptions,
     },

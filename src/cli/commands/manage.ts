@@ -46,9 +46,10 @@ export const manageCommands: readonly Command[] = [
   {
     name: 'approvals',
     group: 'Keep',
-    summary: 'list, approve and deny calls of tools that wait for an approval',
+    summary:
+      'answer calls of tools that wait for an approval, and list or forget answers that are remembered',
     arguments: [
-      { name: 'ls|approve|deny', optional: true },
+      { name: 'ls|approve|deny|remembered|forget', optional: true },
       { name: 'id', optional: true },
     ],
     options: { reason: { value: '<text>', help: 'what the model is told, such as why a call is denied' } },
@@ -56,6 +57,8 @@ export const manageCommands: readonly Command[] = [
       ['skein approvals', 'the calls that wait, newest first'],
       ['skein approvals approve 3f9a1c', 'the call may run when its turn continues'],
       ['skein approvals deny 3f9a1c --reason "not on a Friday"', 'the model is told why'],
+      ['skein approvals remembered', 'what you have allowed for a conversation, or always'],
+      ['skein approvals forget all', 'ask for everything again'],
     ],
     load: async () => (await import('../approval/approvals-command.ts')).approvalsCommand,
   },

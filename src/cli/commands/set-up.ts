@@ -1,4 +1,5 @@
 import type { Command } from '../command-line/command.ts'
+import { configCommands } from './config.ts'
 
 export const setUpCommands: readonly Command[] = [
   {
@@ -14,26 +15,16 @@ export const setUpCommands: readonly Command[] = [
     ],
     load: async () => (await import('../set-up/init.ts')).initCommand,
   },
-  {
-    name: 'config',
-    group: 'Set up',
-    summary: 'show the settings, and where each value comes from',
-    arguments: [{ name: 'models', optional: true, literal: true }],
-    options: {},
-    examples: [
-      ['skein config', 'all settings; keys are said to be there, never shown'],
-      ['skein config models', 'short names of models, and which lack a key'],
-    ],
-    load: async () => (await import('../set-up/config.ts')).configCommand,
-  },
+  ...configCommands,
   {
     name: 'doctor',
     group: 'Set up',
     summary: 'check Node, the store, the configuration and the keys',
     arguments: [],
-    options: {},
+    options: { online: { help: 'also ask the providers: are the keys accepted, do the models exist?' } },
     examples: [
       ['skein doctor', 'what works, what does not, and what to do'],
+      ['skein doctor --online', 'also asks the providers whether they accept the keys'],
       ['skein doctor --json', 'the same, for machines; exit 1 if something does not work'],
     ],
     load: async () => (await import('../set-up/doctor.ts')).doctorCommand,

@@ -1,14 +1,16 @@
 import { fullModelName, knownAliases } from '../../api/full-model-name.ts'
 import type { Config } from '../../config/config.ts'
+import { providerAccess } from '../../config/provider-settings.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { MissingKeyError } from '../../core/errors.ts'
 import type { Model } from '../../core/model.ts'
 import { modelName } from '../../core/model-name.ts'
+import { similarWords } from '../../core/similar-words.ts'
 import { type Args, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
-import { similarWords } from '../command-line/similar-words.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { settingsOfModel } from './model-settings.ts'
+import { missingKey, providers } from './provider-keys.ts'
 
 /** The chosen model, and the reason. */
 export interface ModelChoice {
@@ -22,12 +24,7 @@ export interface ModelChoice {
 
 /** The default model for each key. Taken from the providers' pages in November 2026: recommended for everyday
  *  work, with a window that `windowOf` knows. */
-const defaults: readonly (readonly [variable: string, model: string])[] = [
-  ['ANTHROPIC_API_KEY', 'anthropic/claude-sonnet-5-5'],
-  ['OPENAI_API_KEY', 'openai/gpt-5.5'],
-  ['GOOGLE_GENERATIVE_AI_API_KEY', 'google/gemini-3.5-flash'],
-  ['GEMINI_API_KEY', 'google/gemini-3.5-flash'],
-]
+const defaults = ['anthropic/claude-sonnet-5-5', 'openai/gpt-5.5', 'google/gemini-3.5-flash'] as const
 
 /** Printed if no key is set. */
 export const demoNote = 'no key set: this is the built-in demo model. For a real one: skein config'
@@ -41,7 +38,7 @@ export type ModelOwner = Pick<Conversation, 'model' | 'metadata'> | null
 export function chooseModel(
   args: Args,
   env: CommandContext['env'],
-  { model, models: aliases }: Pick<Config, 'model' | 'models'>,
+  { model, models: aliases, ...keys }: Pick<Config, 'model' | 'models' | 'providers'>,
   conversation: ModelOwner = null,
 ): ModelChoice {
   const named = textOption(args, 'model')
@@ -56,7 +53,7 @@ export function chooseModel(
   if (kept !== null) return { id: kept, from: 'conversation', aliases }
   if (env.SKEIN_MODEL?.trim()) return pick(env.SKEIN_MODEL, 'environment')
   if (model !== null) return pick(model, 'configuration')
-  const [, byKey] = defaults.find(([variable]) => env[variable]?.trim()) ?? []
+  const byKey = defaults.find(one => missingKey(one, env, keys) === null)
   return checkDemo(byKey === undefined ? pick('scripted', 'nothing') : pick(byKey, 'key'), conversation)
 }
 
@@ -119,13 +116,30 @@ export async function openChoice(
 export async function openNamedModel(
   name: string,
   context: CommandContext,
-  config: Pick<Config, 'models' | 'modelSettings' | 'options'>,
+  config: Pick<Config, 'models' | 'modelSettings' | 'options' | 'providers'>,
 ): Promise<Model> {
   const { openModel } = await import('../../models/open.ts')
   const id = fullModelName(name, config.models)
   if (!id.includes('/') && id !== 'scripted') throw noModel(name, config.models)
   const { price } = settingsOfModel(config, id)
-  return openModel(id, { env: context.env, ...(price !== null && { price }) })
+  const access = providerAccess(context.env, config.providers)
+  return openModel(id, { env: context.env, ...access, ...(price !== null && { price }) })
+}
+
+/** The error for a name that no provider can have; null for any other. The provider is not asked. */
+export function unknownModel(name: string, aliases: Readonly<Record<string, string>>): UsageError | null {
+  const id = fullModelName(name, aliases)
+  if (id === 'scripted') return null
+  if (!id.includes('/')) return noModel(name, aliases)
+  const [provider = ''] = id.toLowerCase().split('/', 1)
+  const known = providers.map(one => one.name)
+  if (known.includes(provider)) return null
+  const [near] = similarWords(provider, known)
+  const meant =
+    near === undefined
+      ? `Providers: ${known.join(', ')}`
+      : `Did you mean ${near}${id.slice(provider.length)}?`
+  return new UsageError(`no model ${name}: there is no provider ${provider}`, meant)
 }
 
 /** `no model sonet-4.5. Near: sonnet-4.5. All: skein config models` */

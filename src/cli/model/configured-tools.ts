@@ -1,15 +1,15 @@
-import { dirname } from 'node:path'
 import type { McpServer, McpTools } from '../../agent/mcp/open-mcp-tools.ts'
 import type { AgentStore } from '../../agent/options.ts'
 import type { Tools } from '../../agent/tools/tool.ts'
 import type { Config } from '../../config/config.ts'
-import { configFolder } from '../../config/folder.ts'
+import { shownPath } from '../../config/read-config.ts'
 import { errorText } from '../../core/error-text.ts'
 import type { Model } from '../../core/model.ts'
 import type { Lister } from '../../core/ports.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { noteLine } from '../output/print.ts'
 import { projectDirectories } from '../target/scope.ts'
+import { mayStart, projectFileOf } from '../trust/project-programs.ts'
 import { openNamedModel } from './choose-model.ts'
 
 /** The ports of a store that tools need. */
@@ -67,20 +67,21 @@ async function openServers(config: Config, context: CommandContext): Promise<typ
   })
 }
 
-/** Starts only servers from the user's own file: a prompt in a cloned directory must not start programs that
- *  the directory names. */
+/** The servers of the user's own file, and those of the project's file if the person trusts it: a prompt in a
+ *  cloned directory must not start programs that the directory names. */
 function serversOf(config: Config, context: CommandContext): Readonly<Record<string, McpServer>> {
-  const own = configFolder(context.env)
   const servers: Record<string, McpServer> = {}
+  const left: string[] = []
   for (const [name, server] of Object.entries(config.mcp)) {
-    const foreign = foreignFileOf(`mcp.${name}`, config, context)
-    if (foreign === null) servers[name] = 'url' in server ? server : program(server)
-    else
-      sayNote(
-        `${foreign} names the MCP server ${name}, which is started only from your own ${own}/skein.yaml`,
-        context,
-      )
+    if (mayStart(`mcp.${name}`, config, context)) servers[name] = 'url' in server ? server : program(server)
+    else left.push(name)
   }
+  const file = left.length === 0 ? null : projectFileOf(`mcp.${left[0]}`, config, context)
+  if (file !== null)
+    sayNote(
+      `${shownPath(file, context.cwd, context.env)} names MCP servers that are not started (${left.join(', ')}). To trust it: skein config trust`,
+      context,
+    )
   return servers
 }
 
@@ -91,19 +92,6 @@ function program({
   cwd,
 }: Extract<Config['mcp'][string], { command: string }>): McpServer {
   return { command, args, env, ...(cwd === null ? {} : { cwd }) }
-}
-
-/** A file that defines a part of the configuration and is not the user's own; null if there is none. */
-export function foreignFileOf(
-  path: string,
-  { sources }: Pick<Config, 'sources'>,
-  { env }: Pick<CommandContext, 'env'>,
-): string | null {
-  const own = configFolder(env)
-  const files = Object.entries(sources).flatMap(([key, source]) =>
-    (key === path || key.startsWith(`${path}.`)) && source.kind === 'file' ? [source.file] : [],
-  )
-  return files.find(file => dirname(file) !== own) ?? null
 }
 
 /** Prints a note about a tool, unless the output is for programs. */

@@ -5,8 +5,8 @@ import { numberOptions } from '../../config/model-settings.ts'
 import { positive } from '../../config/values.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
 import type { ModelOptions } from '../../core/model.ts'
+import { similarWords } from '../../core/similar-words.ts'
 import { type Args, textOptions } from '../command-line/command.ts'
-import { similarWords } from '../command-line/similar-words.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 
 /** The settings of a model by the configuration: those of `options`, then those of its own entries. */

@@ -20,6 +20,7 @@ import { type Args, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import type { KeptSettings } from '../target/kept-settings.ts'
 import { projectFolder } from '../target/scope.ts'
+import { askTrust } from '../trust/ask-trust.ts'
 import { chooseModel, demoMark, type ModelChoice, openChoice, openChosenModel } from './choose-model.ts'
 import { type ConfiguredTools, configuredTools, type ToolStore } from './configured-tools.ts'
 import { type CallOptions, callOptions, settingsOfModel } from './model-settings.ts'
@@ -62,6 +63,8 @@ export async function openModelSetup(
   const system = textOption(args, 'system')?.trim() === '' ? '' : (textOption(args, 'system') ?? null)
   const call = callOptions(args)
   const { model, choice, config } = await openChosenModel(args, context, conversation)
+  // Before a chat reads the keyboard.
+  await askTrust(config, context)
   return createModelSetup(model, choice, config, {
     system,
     call,

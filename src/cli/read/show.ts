@@ -9,12 +9,14 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { cut, padEnd, widthOf } from '../output/cut.ts'
 import { formatInteger } from '../output/number.ts'
 import { printPaged } from '../output/pager.ts'
+import { plainGist } from '../output/plain-gist.ts'
 import { type JsonMember, printJsonObject, printLines, printNote, tsvField } from '../output/print.ts'
 import { shortenId, shortIds, uniqueShortId } from '../output/short-id.ts'
 import { formatTime } from '../output/time.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { namedOrNewest } from '../target/newest-here.ts'
+import { lastCodeIn } from './last-code.ts'
 import { showJson, showMembers } from './show-json.ts'
 import { showLines, speakerName } from './show-lines.ts'
 import { showMarkdown } from './show-markdown.ts'
@@ -199,7 +201,7 @@ async function* outline(parts: AsyncIterable<PathPart>, context: CommandContext)
       const id = short.get(message.id)!
       const time = formatTime(message.createdAt)
       const room = Math.max(12, width - widthOf(`${id}  ${time}  ${who}  `))
-      const gist = cut(style.safe(gistOf(message)), room, style.symbols.dots)
+      const gist = cut(style.safe(plainGist(message)), room, style.symbols.dots)
       yield `${style.id(id)}  ${style.faint(time)}  ${style.title(who)}  ${gist}`
     }
   }
@@ -209,37 +211,9 @@ async function* outline(parts: AsyncIterable<PathPart>, context: CommandContext)
 function lastCode(path: readonly Message[]): string | null {
   for (const { content: blocks } of path.toReversed()) {
     for (const block of blocks.toReversed()) {
-      const found = block.type === 'text' ? fencedIn(String(block.text)).at(-1) : undefined
-      if (found !== undefined) return found
+      const found = block.type === 'text' ? lastCodeIn(String(block.text)) : null
+      if (found !== null) return found
     }
   }
   return null
-}
-
-/** The fenced blocks of a Markdown text. An unclosed block extends to the end. */
-function fencedIn(text: string): readonly string[] {
-  const found: string[] = []
-  let open: { readonly fence: string; readonly indent: number; readonly lines: string[] } | null = null
-  for (const line of text.split(/\r?\n/)) {
-    const mark = /^( {0,3})(`{3,}|~{3,})(.*)$/.exec(line)
-    const [, indent = '', fence = '', info = ''] = mark ?? []
-    if (open === null) {
-      if (mark && !(fence.startsWith('`') && info.includes('`')))
-        open = { fence, indent: indent.length, lines: [] }
-    } else if (
-      mark &&
-      info.trim() === '' &&
-      fence[0] === open.fence[0] &&
-      fence.length >= open.fence.length
-    ) {
-      found.push(joined(open.lines))
-      open = null
-    } else open.lines.push(line.replace(new RegExp(`^ {0,${open.indent}}`), ''))
-  }
-  if (open !== null && open.lines.length > 0) found.push(joined(open.lines))
-  return found
-}
-
-function joined(lines: readonly string[]): string {
-  return lines.length === 0 ? '' : `${lines.join('\n')}\n`
 }

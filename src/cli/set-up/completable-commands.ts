@@ -2,7 +2,7 @@ import type { Command, CommandOption } from '../command-line/command.ts'
 import { commonOptions } from '../command-line/parse-args.ts'
 
 /** How a shell completes a value or an argument. */
-export type CompletionKind = 'id' | 'file' | 'none' | readonly string[]
+export type CompletionKind = 'id' | 'model' | 'file' | 'none' | readonly string[]
 
 export interface CompletableOption {
   readonly name: string
@@ -55,13 +55,14 @@ function optionsOf({ options, noJson }: Command): readonly CompletableOption[] {
 function kindOfValue({ value }: CommandOption): CompletionKind | null {
   if (value === undefined) return null
   if (/\bid\b/.test(value)) return 'id'
+  if (value === '<model>') return 'model'
   return /file/.test(value) ? 'file' : 'none'
 }
 
 /** Arguments with a fixed set of words. */
 const choices: Readonly<Record<string, readonly string[]>> = {
   shell: ['bash', 'zsh', 'fish'],
-  models: ['models'],
+  'ls|set|rm': ['ls', 'set', 'rm'],
 }
 
 function argumentOf({ arguments: [first] }: Command): CompletionKind {

@@ -22,7 +22,8 @@ export function completionCommand(commands: readonly Command[]): CommandHandler 
   }
 }
 
-/** The script for bash. It calls `skein ls` to complete ids. */
+/** The script for bash. It calls `skein ls` to complete ids. Several candidates are listed with their titles;
+ *  a single one is inserted without. */
 function bashScript(commands: readonly CompletableCommand[]): string {
   const words = commands.map(({ name }) => name).filter(name => name !== '')
   const first = [...new Set(words.map(name => name.split(' ')[0]!))]
@@ -32,7 +33,20 @@ function bashScript(commands: readonly CompletableCommand[]): string {
     return `    ${noun}) verbs=${shellQuoted(list.join(' '))} ;;`
   })
   return `# Completion of skein for bash. In ~/.bashrc: source <(skein completion bash)
-_skein_ids() { skein ls -q 2>/dev/null | cut -f 1; }
+# Completes $current with the lines on stdin: a word, a tab, what it is.
+_skein_described() {
+  local line word about
+  local -a words=() shown=()
+  while IFS= read -r line; do
+    word=\${line%%$'\\t'*} about=\${line#*$'\\t'} about=\${about%%$'\\t'*}
+    if [[ $word != "$current"* ]]; then continue; fi
+    words+=("$word") shown+=("$word  (\${about:0:60})")
+  done
+  if (( \${#words[@]} > 1 )) && [[ \${COMP_TYPE:-9} != 37 ]]; then COMPREPLY=("\${shown[@]}"); else COMPREPLY=("\${words[@]}"); fi
+}
+# The first eight characters of an id, or all of it if more is typed.
+_skein_ids() { skein ls -q 2>/dev/null | if (( \${#current} > 8 )); then cat; else sed -E 's/^(.{8})[^\t]*/\\1/'; fi; }
+_skein_models() { skein config models -q 2>/dev/null | cut -f 2,3; }
 _skein() {
   local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD-1]} command= verbs= flags= kind= word i
   COMPREPLY=()
@@ -54,7 +68,8 @@ ${commands.map(bashCase).join('\n')}
   if [[ -z $command && $kind == first ]]; then COMPREPLY=($(compgen -W ${shellQuoted(first.join(' '))} -- "$current")); return; fi
   if [[ -n $verbs && $command != *" "* ]]; then COMPREPLY=($(compgen -W "$verbs" -- "$current")); return; fi
   case $kind in
-  id) COMPREPLY=($(compgen -W "$(_skein_ids)" -- "$current")) ;;
+  id) _skein_described < <(_skein_ids) ;;
+  model) _skein_described < <(_skein_models) ;;
   file) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$current")) ;;
   words:*) COMPREPLY=($(compgen -W "\${kind#words:}" -- "$current")) ;;
   esac
@@ -121,8 +136,17 @@ ${cases.join('\n')}
 _skein_ids() {
   local -a ids
   local id title rest
-  while IFS=$'\\t' read -r id title rest; do ids+=("$id:\${title//:/\\\\:}"); done < <(skein ls -q 2>/dev/null)
+  while IFS=$'\\t' read -r id title rest; do
+    if (( \${#PREFIX} <= 8 )); then id=\${id[1,8]}; fi
+    ids+=("$id:\${title//:/\\\\:}")
+  done < <(skein ls -q 2>/dev/null)
   _describe conversation ids
+}
+_skein_models() {
+  local -a models
+  local mark name id rest
+  while IFS=$'\\t' read -r mark name id rest; do models+=("$name:$id"); done < <(skein config models -q 2>/dev/null | sed 's/^\t/ \t/')
+  _describe model models
 }
 _skein() {
   # Flags may come before a command. They do not belong to it.
@@ -169,6 +193,7 @@ function zshSpecs({ name, short, help, value }: CompletableOption): readonly str
 
 function zshAction(kind: CompletionKind): string {
   if (kind === 'id') return '_skein_ids'
+  if (kind === 'model') return '_skein_models'
   if (kind === 'file') return '_files'
   return kind === 'none' ? ' ' : `(${kind.join(' ')})`
 }
@@ -191,7 +216,11 @@ function fishScript(commands: readonly CompletableCommand[]): string {
   ]
   return [
     '# Completion of skein for fish. In ~/.config/fish/config.fish: skein completion fish | source',
-    'function __skein_ids; skein ls -q 2>/dev/null | cut -f 1,2; end',
+    'function __skein_ids',
+    '  if test (string length -- (commandline -ct)) -gt 8; skein ls -q 2>/dev/null | cut -f 1,2',
+    "  else; skein ls -q 2>/dev/null | cut -f 1,2 | string replace -r '^(.{8})[^\\t]*' '$1'; end",
+    'end',
+    'function __skein_models; skein config models -q 2>/dev/null | cut -f 2,3; end',
     // The words before the cursor without flags.
     `function __skein_at`,
     `  set -l words (string match -v -- '-*' (commandline -opc))[2..]`,
@@ -243,6 +272,7 @@ function fishOption(when: string, { name, short, help, value }: CompletableOptio
 
 function fishWords(kind: CompletionKind): string {
   if (kind === 'id') return '(__skein_ids)'
+  if (kind === 'model') return '(__skein_models)'
   return typeof kind === 'string' ? '' : kind.join(' ')
 }
 

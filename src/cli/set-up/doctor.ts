@@ -10,9 +10,10 @@ import type { CommandContext } from '../command-line/command-context.ts'
 import { errorReport } from '../command-line/error-report.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { chooseModel } from '../model/choose-model.ts'
-import { missingKey, presentKeys } from '../model/provider-keys.ts'
+import { keySource, missingKey, providers } from '../model/provider-keys.ts'
 import { formatBytes, formatInteger, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
+import { tildify } from '../output/tildify.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { shownLocation } from '../store/store-location.ts'
 
@@ -169,12 +170,16 @@ async function checkSample(store: Verifier, context: CommandContext): Promise<Ch
 
 async function checkSettings(context: CommandContext): Promise<readonly Check[]> {
   const { config, problems } = await inspectConfig(context.cwd, context.env)
-  const present = presentKeys(context.env)
+  const present = providers.flatMap(provider => {
+    const source = keySource(provider, context.env, config)
+    if (source === null) return []
+    return 'variable' in source ? source.variable : `${provider.name} (${tildify(source.file, context.env)})`
+  })
   const wanted = new Set([
     chooseModel({ arguments: [], options: {} }, context.env, config).id,
     ...Object.values(config.models).map(name => fullModelName(name)),
   ])
-  const lacking = Map.groupBy([...wanted], model => missingKey(model, context.env))
+  const lacking = Map.groupBy([...wanted], model => missingKey(model, context.env, config))
   lacking.delete(null)
   const set =
     present.length === 0

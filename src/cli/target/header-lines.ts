@@ -2,6 +2,7 @@ import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import { cut, widthOf } from '../output/cut.ts'
 import { formatInteger, plural } from '../output/number.ts'
 import type { Output } from '../output/output.ts'
+import { withoutMarks } from '../output/plain-gist.ts'
 import { noteLine } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
 import { formatAge } from '../output/time.ts'
@@ -82,7 +83,7 @@ function continuedLines(status: BranchStatus, output: Output, now: number): read
   const wayOut = now - last.at.getTime() >= longAgoMs ? '   (-n for new)' : ''
   const when = whenOf(last.at, now)
   const words = cut(
-    collapseSpaces(style.safe(last.text)),
+    collapseSpaces(style.safe(last.role === 'assistant' ? withoutMarks(last.text) : last.text)),
     Math.max(12, width - widthOf(`  ${when}: ${wayOut}`)),
     dots,
   )

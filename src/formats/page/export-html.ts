@@ -6,6 +6,7 @@ import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import { toolResults } from '../../core/tool-outcome.ts'
 import type { Usage } from '../../core/turn.ts'
+import { withoutMarkup } from '../../core/without-markup.ts'
 import type { Highlighter } from '../../render/highlight.ts'
 import { hasFence } from '../../render/markdown-tree.ts'
 import { escapeHtml } from './escape-html.ts'
@@ -20,7 +21,7 @@ import { pageStyle } from './page-style.ts'
  *  block any script but its own, and every request. */
 export async function* exportHtml(exported: ExportedConversation): AsyncGenerator<string> {
   const { conversation, lines, branches } = exported
-  const title = escapeHtml(oneLine(conversation.title ?? 'Untitled'))
+  const title = escapeHtml(oneLine(withoutMarkup(conversation.title ?? 'Untitled')))
   const leaving = Map.groupBy(lines.slice(1), line => line.from)
   const summaries = Map.groupBy(exported.summaries, summary => summary.last)
   const messages = lines.reduce((sum, line) => sum + line.size, 0)

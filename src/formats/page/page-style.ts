@@ -45,7 +45,7 @@ img { max-width: 100%; max-height: 420px; }
 .wide { overflow-x: auto; margin: 12px 0; } table { border-collapse: collapse; overflow-wrap: normal; }
 th, td { border: 1px solid var(--line); padding: 4px 8px; text-align: left; vertical-align: top; min-width: 72px; }
 .right { text-align: right; font-variant-numeric: tabular-nums; } .middle { text-align: center; }
-[data-language]::before { content: attr(data-language); float: right; font-size: 11px; color: var(--text-3); }
+[data-language]::before { content: attr(data-language); display: block; font-size: 11px; color: var(--text-3); }
 .k-keyword { color: var(--k-keyword); } .k-string, .k-added { color: var(--k-string); }
 .k-number, .k-attribute { color: var(--k-number); } .k-type { color: var(--k-type); }
 .k-function { color: var(--k-function); } .k-removed { color: var(--danger); }

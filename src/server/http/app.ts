@@ -97,7 +97,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
       return mcp(c.req.raw, token)
     })
   addMethodNotAllowed(app, options.routes)
-  app.notFound(c => respond(c, new HttpError(404, 'no_route', 'there is nothing at this address')))
+  app.notFound(c => respond(c, new HttpError('no_route', 'there is nothing at this address')))
   app.onError((error, c) => respond(c, error))
   return app
 }
@@ -163,7 +163,7 @@ function addMethodNotAllowed(app: Hono<AppEnv>, routes: readonly Route[]): void 
     const allow = [...new Set(known.map(({ method }) => method.toUpperCase()))].join(', ')
     app.all(patternOf(`/api/v1${path}`), c => {
       c.env.facts.route = `/api/v1${path}`
-      const error = new HttpError(405, 'wrong_method', `this address takes ${allow}`, { headers: { allow } })
+      const error = new HttpError('wrong_method', `this address takes ${allow}`, { headers: { allow } })
       return respond(c, error)
     })
   }

@@ -50,7 +50,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   function checkFlood(hash: string, address: string): void {
     const entry = wrong.get(address)
     if (!entry || entry.until <= now() || entry.count < wrongTokens || found.has(hash)) return
-    throw new HttpError(429, 'too_many_requests', 'too many wrong tokens from this address', {
+    throw new HttpError('too_many_requests', 'too many wrong tokens from this address', {
       retryAfter: (entry.until - now()) / 1_000,
     })
   }
@@ -90,14 +90,14 @@ function secretOf(request: Request): string {
 function refuseTokenInUrl(parameters: URLSearchParams): void {
   for (const name of tokenParameters) {
     if (!parameters.has(name)) continue
-    throw new HttpError(400, 'unauthorized', 'a token in the URL is refused: URLs are written to logs', {
+    throw new HttpError('token_in_url', 'a token in the URL is refused: URLs are written to logs', {
       hint: 'Send it in the header: Authorization: Bearer <token>',
     })
   }
 }
 
 function unauthorized(message: string): HttpError {
-  return new HttpError(401, 'unauthorized', message, {
+  return new HttpError('unauthorized', message, {
     hint: 'Send a token in the header: Authorization: Bearer <token>. skein token create makes one.',
     headers: { 'www-authenticate': 'Bearer realm="skein"' },
   })
@@ -106,7 +106,7 @@ function unauthorized(message: string): HttpError {
 /** Throws HttpError (403) if the token does not have the scope. */
 export function checkScope({ scopes }: AccessToken, scope: TokenScope): void {
   if (scopes.includes(scope)) return
-  throw new HttpError(403, 'wrong_scope', `the token does not have the scope ${scope}`, {
+  throw new HttpError('wrong_scope', `the token does not have the scope ${scope}`, {
     members: { scope },
     headers: { 'www-authenticate': `Bearer realm="skein", error="insufficient_scope", scope="${scope}"` },
   })

@@ -24,13 +24,13 @@ export function checkAddress({ headers, url }: Request, known: KnownNames): void
   const host = (headers.get('host') ?? new URL(url).host).toLowerCase()
   const name = host.replace(/:\d+$/, '')
   if (!known.names.has(name)) {
-    throw new HttpError(421, 'unknown_host', 'the service does not answer for this host', {
+    throw new HttpError('unknown_host', 'the service does not answer for this host', {
       hint: 'Name the host in server.public_url or server.hosts of skein.yaml.',
     })
   }
   const origin = headers.get('origin')
   if (origin === null || origin === known.origin || hostOf(origin) === host) return
-  throw new HttpError(403, 'foreign_origin', 'the service does not answer pages of another origin')
+  throw new HttpError('foreign_origin', 'the service does not answer pages of another origin')
 }
 
 /** Host and port of an origin. Null for `null` and for everything that is not an origin. */

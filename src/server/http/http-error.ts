@@ -1,18 +1,25 @@
-/** The codes of refusals that only HTTP knows. All other problems have the code of a `SkeinError`. */
-export type HttpErrorCode =
-  | 'unauthorized'
-  | 'wrong_scope'
-  | 'foreign_origin'
-  | 'no_route'
-  | 'wrong_method'
-  | 'too_large'
-  | 'too_slow'
-  | 'unknown_host'
-  | 'too_many_requests'
-  | 'wrong_media_type'
-  | 'wrong_range'
-  | 'shutting_down'
-  | 'failure'
+/** The refusals that only HTTP knows, with their status and the title that all of one code have. All other
+ *  problems have the code of a `SkeinError`. */
+export const httpErrors = {
+  token_in_url: { status: 400, title: 'The URL contains a token' },
+  unauthorized: { status: 401, title: 'No valid token' },
+  wrong_scope: { status: 403, title: 'The token does not have the scope' },
+  foreign_origin: { status: 403, title: 'The page has another origin' },
+  no_route: { status: 404, title: 'There is nothing at this address' },
+  wrong_method: { status: 405, title: 'The address does not take this method' },
+  too_slow: { status: 408, title: 'The body arrives too slowly' },
+  too_large: { status: 413, title: 'The body is too large' },
+  wrong_media_type: { status: 415, title: 'The body has the wrong media type' },
+  wrong_range: { status: 416, title: 'The range is outside the blob' },
+  unknown_host: { status: 421, title: 'The service does not answer for this host' },
+  too_many_requests: { status: 429, title: 'Too many wrong tokens, or too many running turns' },
+  failure: { status: 500, title: 'The service failed' },
+  no_models: { status: 503, title: 'The service does not ask models' },
+  shutting_down: { status: 503, title: 'The service is shutting down' },
+} as const
+
+/** The code of such a refusal. */
+export type HttpErrorCode = keyof typeof httpErrors
 
 /** What a refusal may say besides its code and message. */
 export interface HttpErrorFacts {
@@ -35,10 +42,10 @@ export class HttpError extends Error {
   /** What else the response says. */
   readonly facts: HttpErrorFacts
 
-  constructor(status: number, code: HttpErrorCode, message: string, facts: HttpErrorFacts = {}) {
+  constructor(code: HttpErrorCode, message: string, facts: HttpErrorFacts = {}) {
     super(message)
     this.name = 'HttpError'
-    this.status = status
+    this.status = httpErrors[code].status
     this.code = code
     this.facts = facts
   }

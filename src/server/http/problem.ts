@@ -15,7 +15,7 @@ import {
   SkeinError,
 } from '../../core/errors.ts'
 import { withoutSecrets } from '../../system/secrets.ts'
-import { HttpError } from './http-error.ts'
+import { HttpError, httpErrors } from './http-error.ts'
 import { etagOf } from './precondition.ts'
 
 /** The status of an error, and the title that all errors of its code have. */
@@ -76,7 +76,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
   if (error instanceof HttpError) {
     const { status, code, message, facts } = error
     const more = { hint: facts.hint ?? null, ...facts.members }
-    return problem(status, code, titleOf(message), message, more, requestId, {
+    return problem(status, code, httpErrors[code].title, message, more, requestId, {
       ...retryHeader(facts.retryAfter),
       ...facts.headers,
     })
@@ -93,7 +93,8 @@ export function problemOf(error: unknown, requestId: string): Problem {
       ...(error instanceof PreconditionFailedError && { etag: etagOf(error.version) }),
     })
   }
-  return problem(500, 'failure', 'The service failed', 'The service failed', { hint: null }, requestId, {})
+  const { status, title } = httpErrors.failure
+  return problem(status, 'failure', title, title, { hint: null }, requestId, {})
 }
 
 function problem(
@@ -124,10 +125,6 @@ function problem(
 }
 
 /** A message without its details: the part before a colon. */
-function titleOf(message: string): string {
-  return message.split(':', 1)[0]!
-}
-
 function retryHeader(seconds: number | undefined): Record<string, string> {
   return seconds === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(seconds))) }
 }

@@ -27,7 +27,7 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
 
 function checkMediaType(type: string | null): void {
   if (type === null || /^application\/(json|[\w.-]+\+json)\s*(;|$)/i.test(type)) return
-  throw new HttpError(415, 'wrong_media_type', 'the body must be application/json')
+  throw new HttpError('wrong_media_type', 'the body must be application/json')
 }
 
 async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {
@@ -40,7 +40,7 @@ async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Arr
     deadline.passed,
   ])
   if (bytes !== null) return bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes
-  throw new HttpError(408, 'too_slow', `the body did not arrive within ${limits.bodyMs / 1_000} s`)
+  throw new HttpError('too_slow', `the body did not arrive within ${limits.bodyMs / 1_000} s`)
 }
 
 async function readStream({ body }: Request, most: number): Promise<Uint8Array> {
@@ -56,7 +56,7 @@ async function readStream({ body }: Request, most: number): Promise<Uint8Array> 
 
 function tooLarge(most: number): HttpError {
   const facts = { members: { limit: most }, hint: 'Split the request: send fewer messages at once.' }
-  return new HttpError(413, 'too_large', `the body has more than ${most} bytes`, facts)
+  return new HttpError('too_large', `the body has more than ${most} bytes`, facts)
 }
 
 function deadlineAfter(ms: number): { readonly passed: Promise<null> } & Disposable {

@@ -52,7 +52,7 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
       },
       async handle({ params, body, request, caller }) {
         const open = agentOf
-        if (!open) throw new HttpError(503, 'failure', 'this service does not ask models')
+        if (!open) throw new HttpError('no_models', 'this service does not ask models')
         const { store, token, requestId } = caller
         const conversation = await store.getConversation(conversationId(params.id, 'id'))
         if (conversation.trashedAt !== null)

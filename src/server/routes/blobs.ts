@@ -71,7 +71,7 @@ function rangeOf(header: string | null, size: number): readonly [number, number]
   const start = from === '' ? Math.max(0, size - Number(to)) : Number(from)
   const end = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1)
   if (start <= end && start < size) return [start, end]
-  throw new HttpError(416, 'wrong_range', 'the range is outside the blob', {
+  throw new HttpError('wrong_range', 'the range is outside the blob', {
     headers: { 'content-range': `bytes */${size}` },
   })
 }

@@ -151,7 +151,7 @@ async function* checkedLines(chunks: AsyncIterable<Uint8Array>, most: number): A
       length += (end === -1 ? chunk.byteLength : end) - start
       if (length > most) {
         const message = `a record has more than ${most} bytes`
-        throw new HttpError(413, 'too_large', message, { members: { limit: most } })
+        throw new HttpError('too_large', message, { members: { limit: most } })
       }
       if (end === -1) break
       length = 0

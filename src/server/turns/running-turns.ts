@@ -76,11 +76,10 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
   }
 
   function checkRoom(): void {
-    if (isClosing)
-      throw new HttpError(503, 'shutting_down', 'the service is shutting down', { retryAfter: 2 })
+    if (isClosing) throw new HttpError('shutting_down', 'the service is shutting down', { retryAfter: 2 })
     if (running.size >= most) {
       const members = { max_turns: most }
-      throw new HttpError(429, 'too_many_requests', 'too many turns are running', { retryAfter: 2, members })
+      throw new HttpError('too_many_requests', 'too many turns are running', { retryAfter: 2, members })
     }
   }
 

@@ -190,15 +190,16 @@ export function* reset(
   checkNotOwned(yield* getConversation(ref.conversationId))
   yield* checkNotHeld(conv, branch.name)
   yield* run('deleteLinks', { conv, name: branch.name })
+  const start = keepPrompt ? yield* systemRoot(conv, branch) : beforeRoots
   let archived: Branch | null = null
-  if (branch.head_seq >= 0) {
+  if (branch.head_seq > start.seq) {
     const name = yield* freeArchive(conv)
     yield* freeKey(conv, branch)
     yield* renameRows(conv, branch.name, name)
     yield* run('insertBranch', {
       conv,
       name: branch.name,
-      ...headFields(beforeRoots),
+      ...headFields(start),
       key: branch.key,
       title: branch.title,
       now,
@@ -208,6 +209,15 @@ export function* reset(
   if (!keepPrompt) yield* run('clearPrompt', { conv })
   yield* run('bumpVersion', { conv })
   return { branch: branchFromRow(ref.conversationId, yield* needBranch(conv, branch.name)), archived }
+}
+
+/** The first message of a branch if it is a system message, otherwise the place before all messages. */
+function* systemRoot(conv: Conv, branch: BranchRow): Program<PositionRow> {
+  if (branch.head_id === null) return beforeRoots
+  const [root] = yield* all('path', { id: branch.head_id, from: 0, to: 0 })
+  if (root?.role !== 'system') return beforeRoots
+  const [place = beforeRoots] = yield* all('placesAt', { conv, seqs: [root.seq] })
+  return place
 }
 
 function* freeArchive(conv: Conv): Program<string> {

@@ -99,6 +99,20 @@ export const resetCases: readonly ContractCase[] = [
       { prompt: null, title: 'kept', metadata: { agent_id: 'a-1' }, task: 't', tags: ['x'] },
     )
   }),
+  it('keeps a system message at the beginning of the branch, unless told otherwise (S2-54)', async ({
+    store,
+  }) => {
+    const { branch } = await store.create()
+    const system = { role: 'system', content: 'Be terse.' } as const
+    const { ids } = await store.append(branch, null, [system, { role: 'user', content: 'Hi.' }])
+    const first = await store.reset(branch)
+    assert.deepEqual([first.branch.head, first.archived?.head], [ids[0], ids[1]])
+    const again = await store.reset(branch, { keepPrompt: true })
+    assert.deepEqual([again.branch.head, again.archived], [ids[0], null])
+    await store.append(branch, ids[0]!, [{ role: 'user', content: 'Hi again.' }])
+    const { branch: emptied, archived } = await store.reset(branch, { keepPrompt: false })
+    assert.deepEqual([emptied.head, archived?.name], [null, 'before-reset-2'])
+  }),
   it('archives nothing of an empty branch and still clears the prompt if asked', async ({ store }) => {
     const { conversation, branch } = await store.create({ key: 'k', prompt: 'Be terse.' })
     const reset = await store.reset(branch, { keepPrompt: false })

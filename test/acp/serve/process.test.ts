@@ -127,7 +127,7 @@ describe('skein acp', () => {
     using here = home()
     const { code, stderr, stdout } = await here.skein(['acp', 'agent'])
     expect([code, stdout]).toEqual([2, ''])
-    expect(stderr).toContain('does not know what to do with "agent"')
+    expect(stderr).toContain('there is no agent agent. All: skein agents')
     const nothing = await here.skein(['acp', '--'])
     expect(nothing).toMatchObject({ code: 2, stderr: expect.stringContaining('needs a command behind --') })
     const editor = await startEditor(here, ['-m', 'scripted'])

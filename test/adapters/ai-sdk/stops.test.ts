@@ -269,6 +269,6 @@ describe('recorded tools', () => {
     await generateText({ model: second(model()), tools: second.tools(tools), messages })
     const place = await second.place()
     expect(await said(store, place)).toEqual([...asked, 'tool_result: look → seen', 'assistant: Done.'])
-    expect(await turns(store, place)).toEqual(['complete main 0-1', 'complete main 2-3'])
+    expect(await turns(store, place)).toEqual(['complete main 0-3'])
   })
 })

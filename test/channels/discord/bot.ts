@@ -46,6 +46,8 @@ export interface TestBot {
 }
 
 export interface TestBotOptions extends LoopbackOptions {
+  /** A file or a URL. Default: a new SQLite file. */
+  readonly db?: string
   readonly settings?: Partial<DiscordSettings>
   readonly script?: ScriptedOptions['script']
   readonly model?: (made: Model) => Model
@@ -64,7 +66,7 @@ export async function startBot(options: TestBotOptions = {}): Promise<TestBot> {
   const place = mkdtempSync(join(tmpdir(), 'skein-discord-'))
   const file = join(place, 'conversations.db')
   const discord = await startLoopbackDiscord({ servers: [server], channels: [general, secret], ...options })
-  const opened = await openStore(file)
+  const opened = await openStore(options.db ?? file)
   const store = options.store?.(opened) ?? opened
   const requests: ModelRequest[] = []
   const problems: string[] = []

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { lockFile } from '../../support/lock-file.ts'
+import { startOwnPostgres } from '../../support/postgres.ts'
 import { ada, general, startBot } from './bot.ts'
 
 const mention = '<@900> '
@@ -29,5 +30,39 @@ describe('a store that does not answer', () => {
     while ((await kept()).length < 2) await new Promise(resolve => setTimeout(resolve, 10))
     expect(await kept()).toEqual(['My name is Ada', 'What is my name?'])
     expect(await it.texts(`discord:channel:${general.id}`)).toEqual([])
+  })
+
+  it('puts no words into the conversation that /new has ended, and disturbs no thread of others', async () => {
+    const postgres = await startOwnPostgres()
+    try {
+      await using it = await startBot({ editMs: 10, db: postgres.url })
+      const { discord, store } = it
+      const dm = discord.dm(ada)
+      const key = `discord:dm:${ada.id}`
+      discord.say(dm, ada, 'My name is Ada')
+      await discord.until(() => discord.posts(dm)[0])
+      await it.bot.channel.idle()
+      const former = (await store.findByKey(key))!
+      const command = discord.command(dm, ada, 'new')
+      await discord.until(() => discord.reply(command)?.text)
+      await it.bot.channel.idle()
+      const thread = discord.thread(general, 'Others', { isJoined: false })
+
+      await postgres.away()
+      discord.say(thread, ada, 'Not to the bot')
+      discord.say(dm, ada, 'Keep this')
+      const post = await discord.until(() => discord.posts(dm)[1])
+      // The agent of the new conversation cannot read it: the words must not go into the former one.
+      await discord.until(() => post.text.includes('Nothing was stored: send it again later.'))
+      await postgres.back()
+      discord.say(dm, ada, 'Keep this')
+      await discord.until(() => discord.posts(dm)[2])
+      await it.bot.channel.idle()
+      expect((await it.texts(key))[0]).toBe('Keep this')
+      expect((await store.getBranch(former.branch)).head).toBe(former.branch.head)
+      expect(discord.posts(thread)).toEqual([])
+    } finally {
+      await postgres.stop()
+    }
   })
 })

@@ -71,7 +71,8 @@ describe('skein agent in a pipe', () => {
     const nothing = await at.here.skein(['agent', '-n'])
     expect(nothing).toMatchObject({
       code: 2,
-      stderr: 'skein: agent needs a command behind --. As in: skein agent -- copilot --acp --stdio\n',
+      stderr:
+        'skein: agent needs a name, or a command behind --. skein agents lists the names. A command: skein agent -- copilot --acp --stdio\n',
     })
     const tooMany = await at.piped(['--tell', '51'], 'forgetful')
     expect(tooMany).toMatchObject({

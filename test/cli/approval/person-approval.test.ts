@@ -26,7 +26,7 @@ describe('a tool that is not read-only', () => {
     using chat = terminal(here, ['chat'])
     await chat.see('› ')
     chat.type(`${draw}\r`)
-    await chat.seeNext(/\? files_picture {2}y once · c in this conversation · a until you leave · n no/)
+    await chat.seeNext(/\? files_picture {2}y once · c in this conversation · a always here · n no/)
     chat.type('x')
     chat.type('n')
     await chat.seeNext('did not allow')

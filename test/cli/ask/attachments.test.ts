@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { attachFile, attachmentBlock } from '../../../src/cli/ask/prompt-message.ts'
+import { attachFile, attachmentBlock } from '../../../src/cli/attach/attach-file.ts'
 
 describe('an attached file', () => {
   it('gets its type from its bytes, not from its name', () => {
@@ -31,7 +31,8 @@ describe('an attached file', () => {
       ['long.txt', 'long.txt has 2 MB, at most 2 MB can be sent'],
       ['empty.txt', 'empty.txt is empty'],
     ] as const
-    for (const [file, words] of refused) await expect(attachFile(file, folder)).rejects.toThrow(words)
+    for (const [file, words] of refused)
+      await expect(attachFile(file, { cwd: folder, env: {} })).rejects.toThrow(words)
     rmSync(folder, { recursive: true })
   })
 })

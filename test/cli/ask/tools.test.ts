@@ -96,7 +96,9 @@ describe('tools of MCP servers', () => {
     writeFileSync(join(here.cwd, 'skein.yaml'), configuration(`pid=${pid}`))
     const run = await here.skein(['hello'])
     expect(run.code).toBe(0)
-    expect(run.stderr).toContain('names the MCP server files, which is started only from your own')
+    expect(run.stderr).toContain(
+      '! ./skein.yaml names MCP servers that are not started (files). To trust it: skein config trust\n',
+    )
     expect(existsSync(pid)).toBe(false)
     const folder = join(here.env.XDG_CONFIG_HOME!, 'skein')
     mkdirSync(folder, { recursive: true })

@@ -128,13 +128,14 @@ describe('chat in a pipe', () => {
 
   it('refuses unknown / commands and never sends them', async () => {
     using here = home()
-    const lines = ['/foo', '/attach x', '/foo-bar', '/tmp is full', '/', '/?']
+    const lines = ['/foo', '/attack x', '/foo-bar', '/tmp is full', '/', '/?']
     const refused = await here.skein(['chat'], { input: `${lines.join('\n')}\n` })
     expect(refused).toMatchObject({ code: 1, stdout: '' })
     for (const line of lines) {
       const [name] = line.split(' ')
+      const known = name === '/attack' ? 'Did you mean /attach?' : '/help lists the commands.'
       expect(refused.stderr).toContain(
-        `! there is no command ${name}. /help lists the commands. To send it as text: /${line}\n`,
+        `! there is no command ${name}. ${known} To send it as text: /${line}\n`,
       )
     }
     expect((await here.skein(['ls', '--json'])).stdout).toBe('[]\n')

@@ -19,24 +19,19 @@ const before = command({ name: 'command', optional: true, behind: true })
 
 describe('the words after --', () => {
   it('arrive unchanged, including options and a second --', () => {
-    const { arguments: words, options } = parseArgs(before, [
-      '-m',
-      'x',
-      '--',
-      'npx',
-      '-m',
-      'y',
-      '--json',
-      '--',
-      '-q',
-      '',
-    ])
-    expect(words).toEqual(['npx', '-m', 'y', '--json', '--', '-q', ''])
+    const {
+      arguments: words,
+      behind,
+      options,
+    } = parseArgs(before, ['-m', 'x', '--', 'npx', '-m', 'y', '--json', '--', '-q', ''])
+    expect(words).toEqual([])
+    expect(behind).toEqual(['npx', '-m', 'y', '--json', '--', '-q', ''])
     expect(options).toEqual({ model: 'x' })
   })
 
   it('may be absent only if they are optional, and not after --', () => {
-    expect(parseArgs(before, []).arguments).toEqual([])
+    expect(parseArgs(before, [])).toMatchObject({ arguments: [] })
+    expect(parseArgs(before, [])).not.toHaveProperty('behind')
     expect(() => parseArgs(before, ['--'])).toThrow('stand needs a command behind --')
     const needed = command({ name: 'command', behind: true })
     expect(() => parseArgs(needed, ['-m', 'x'])).toThrow('stand needs a command behind --')

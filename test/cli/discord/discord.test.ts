@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { textOf } from '../../../src/core/message.ts'
@@ -149,7 +149,9 @@ registerHooks({ resolve(name, context, next) {
   it('shows the token neither in config nor in doctor, and names the line of a wrong setting', async () => {
     using here = home()
     const token = 'MTE3.from.the-file-and-secret'
-    writeFileSync(join(here.cwd, 'skein.yaml'), `discord:\n  token: ${token}\n  on_delete: erase\n`)
+    const own = join(here.env.XDG_CONFIG_HOME!, 'skein')
+    mkdirSync(own)
+    writeFileSync(join(own, 'skein.yaml'), `discord:\n  token: ${token}\n  on_delete: erase\n`)
     for (const args of [['config'], ['config', '--json'], ['doctor'], ['doctor', '--json']]) {
       const { stdout, stderr } = await here.skein(args)
       expect(stdout + stderr).not.toContain('secret')

@@ -162,7 +162,7 @@ describe('ask', () => {
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('no agent x')])
     writeFileSync(join(here.cwd, 'skein.yaml'), 'agents:\n  x:\n    command: ./evil\n')
     const refused = await here.skein(['mcp', '--agent', 'x'])
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('must not start programs')])
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('skein config trust')])
     writeFileSync(join(here.cwd, 'skein.yaml'), 'agents:\n  x:\n    system: Hi.\n')
     const invalid = await here.skein(['mcp', '--agent', 'x'])
     expect(invalid.stderr).toContain('./skein.yaml:2 agents.x: needs command (a program) or model')

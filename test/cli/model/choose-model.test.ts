@@ -4,12 +4,12 @@ import { chooseModel } from '../../../src/cli/model/choose-model.ts'
 import { modelName } from '../../../src/core/model-name.ts'
 
 describe('chooseModel', () => {
-  const none = { model: null, models: {} }
+  const none = { model: null, models: {}, providers: {} }
   const args = (model?: string) => ({ arguments: [], options: model === undefined ? {} : { model } })
 
   it('prefers the flag, then SKEIN_MODEL, the configuration, the key that is set, and the built-in model', () => {
     const env = { SKEIN_MODEL: 'gpt-5.2', ANTHROPIC_API_KEY: 'k', OPENAI_API_KEY: 'k' }
-    const config = { model: 'fast', models: { fast: 'ollama/llama3.2' } }
+    const config = { model: 'fast', models: { fast: 'ollama/llama3.2' }, providers: {} }
     expect(chooseModel(args('fast'), env, config)).toMatchObject({ id: 'ollama/llama3.2', from: 'flag' })
     expect(chooseModel(args(), env, config)).toMatchObject({ id: 'openai/gpt-5.2', from: 'environment' })
     const keys = { ANTHROPIC_API_KEY: ' ', OPENAI_API_KEY: 'k' }

@@ -26,7 +26,7 @@ describe('the lines of a tree', () => {
       ...treeLines(buildForest(items.map(one => treeMessage(one))), { width: 72, style: plain, short }),
     ]).toEqual([
       `${id('why')} (2026-11-15 06:00) [USER] Staging drops every websocket at 02:...`,
-      `    ${id('because')} (2026-11-15 06:06) [ASSISTANT] The certificate reload. \`\`\`...`,
+      `    ${id('because')} (2026-11-15 06:06) [ASSISTANT] The certificate reload. ser...`,
       `        ${id('poll')} (2026-11-15 16:00) [USER] Poll instead of push?`,
       `            ${id('polling')} (2026-11-15 16:06) [ASSISTANT] Polling every 15 s...`,
       `            ------`,
@@ -102,7 +102,7 @@ describe('the lines of a tree', () => {
     const lines = [...compactLines(buildForest(foldStretches(runs, messages)), look)]
     expect(lines.map(line => line.replace(/\S+ \(.*?\) /, ''))).toEqual([
       '[USER] Staging drops every websocket at 02:00. Why?',
-      '    [ASSISTANT] The certificate reload. ```ts server.reload() ``` And then: ~~~sh make storm ~~~',
+      '    [ASSISTANT] The certificate reload. server.reload() And then: make storm',
       '        [USER] Poll instead of push?',
       '            [ASSISTANT] Polling every 15 s costs 4,000 requests.',
       '            ------',

@@ -50,15 +50,21 @@ test('bash completes commands, flags, flag values and conversation ids', async (
   expect(await offered(here, 'skein dispatch sub')).toEqual(['submit'])
   expect(await offered(here, 'skein dispatch work --wor')).toEqual(['--workers'])
   expect(await offered(here, 'skein convo rm --ca')).toEqual(['--cascade'])
-  expect(await offered(here, 'skein rm ')).toEqual([conversation.id])
-  expect(await offered(here, 'skein --continue ')).toEqual([conversation.id])
-  expect(await offered(here, `skein conversation delete ${conversation.id.slice(0, 4)}`)).toEqual([
-    conversation.id,
-  ])
+  const short = conversation.id.slice(0, 8)
+  expect(await offered(here, 'skein rm ')).toEqual([short])
+  expect(await offered(here, 'skein --continue ')).toEqual([short])
+  expect(await offered(here, `skein rm ${conversation.id.slice(0, 12)}`)).toEqual([conversation.id])
+  expect(await offered(here, `skein conversation delete ${conversation.id.slice(0, 4)}`)).toEqual([short])
+  expect(await offered(here, 'skein -m so')).toEqual(['sonnet'])
+  expect(await offered(here, 'skein -m ')).toContain('sonnet  (anthropic/claude-sonnet-5-5)')
   expect(await offered(here, 'skein completion ')).toEqual(['bash', 'zsh', 'fish'])
   writeFileSync(join(here.cwd, 'a-file.html'), '')
   expect(await offered(here, 'skein export -o a-f')).toEqual(['a-file.html'])
   expect(await offered(here, 'skein gc ')).toEqual([])
+  const { conversation: second } = await stocked(here, store =>
+    tell(store, { title: 'A storm: of sorts', directory: here.cwd }, 'b'),
+  )
+  expect(await offered(here, 'skein rm ')).toContain(`${second.id.slice(0, 8)}  (A storm: of sorts)`)
 })
 
 /** Whether a shell is installed. Otherwise the test is skipped with a reason. */
@@ -93,7 +99,7 @@ test('fish completes the same, with titles next to ids', async ({ skip }) => {
     cwd: here.cwd,
     env: here.env,
   })
-  const id = `${conversation.id}\tA storm: of sorts`
+  const id = `${conversation.id.slice(0, 8)}\tA storm: of sorts`
   const verbs = stdout.split('---\n').map(part => part.split('\n').filter(line => line !== ''))
   expect(verbs.slice(0, 4).map(([only]) => only?.split('\t')[0])).toEqual([
     'verify',
@@ -120,8 +126,8 @@ test('zsh completes the same at its prompt', async ({ skip }) => {
     ['skein rm --ca', 'skein rm --cascade '],
     ['skein conversation de', 'skein conversation delete '],
     ['skein -q convo rm --ca', 'skein -q convo rm --cascade '],
-    ['skein rm ', `skein rm ${conversation.id} `],
-    ['skein --continue ', `skein --continue ${conversation.id} `],
+    ['skein rm ', `skein rm ${conversation.id.slice(0, 8)} `],
+    ['skein --continue ', `skein --continue ${conversation.id.slice(0, 8)} `],
     ['skein export -o a-f', 'skein export -o a-file.html '],
     ['skein completion b', 'skein completion bash '],
   ] as const

@@ -55,7 +55,10 @@ export type ConversationPatchBody = z.output<typeof conversationPatchSchema>
 /** The body of a reset (S2-54). */
 export const resetSchema = z
   .strictObject({
-    keep_system_message: z.boolean().optional().describe('keeps the system prompt. Default: true'),
+    keep_system_message: z
+      .boolean()
+      .optional()
+      .describe('keeps the system prompt, and a system message at the beginning. Default: true'),
     branch: text.optional().describe('default: the active branch'),
   })
   .meta({ id: 'Reset', description: 'Empties a branch. Its messages stay on a branch before-reset-1.' })

@@ -51,7 +51,10 @@ export const newMessageSchema = z
     role: z
       .enum(['user', 'assistant', 'tool_result', 'system', 'tool', 'developer'])
       .describe('tool is stored as tool_result, developer as system'),
-    content: z.string().optional().describe('a text; or give blocks'),
+    content: z
+      .string({ error: 'must be a text: a list of blocks is given as blocks' })
+      .optional()
+      .describe('a text; or give blocks'),
     blocks: newBlocksSchema.optional(),
     metadata: metadataSchema.nullish().describe("the caller's own data, part of the hash"),
     created_at: timeSchema.optional().describe('default: now'),

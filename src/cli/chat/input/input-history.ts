@@ -4,8 +4,17 @@ import { dataFolder } from '../../store/store-location.ts'
 
 /** Lines typed in this and earlier runs, oldest first. */
 export interface InputHistory {
+  /** Those of this project, for Up. */
   readonly lines: readonly string[]
+  /** Those of all projects, for Ctrl+R. */
+  readonly all: readonly string[]
   add(line: string): void
+}
+
+/** A line and the folder of its project. Null: typed before projects were recorded. */
+interface TypedLine {
+  readonly text: string
+  readonly project: string | null
 }
 
 /** The file of all chats. */
@@ -14,18 +23,22 @@ export function inputHistoryFile(env: Readonly<Record<string, string | undefined
 }
 
 /** The number of lines to keep. The file is rewritten when it has twice as many. */
-const most = 1_000
+const most = 5_000
 
 /** Keeps the lines in a file that only its owner can read, or in memory without a file. Errors of the file
  *  are ignored: the messages themselves are in the store. */
-export function openInputHistory(file: string | null): InputHistory {
-  const lines = file === null ? [] : load(file)
+export function openInputHistory(file: string | null, project: string): InputHistory {
+  const typed = file === null ? [] : load(file)
+  const lines = typed.filter(one => one.project === null || one.project === project).map(({ text }) => text)
+  const all = typed.map(({ text }) => text)
   return {
     lines,
-    add(line) {
-      if (line.trim() === '' || lines.at(-1) === line) return
-      lines.push(line)
-      if (file !== null) append(file, line)
+    all,
+    add(text) {
+      if (text.trim() === '' || lines.at(-1) === text) return
+      lines.push(text)
+      all.push(text)
+      if (file !== null) append(file, { text, project })
     },
   }
 }
@@ -38,7 +51,7 @@ export async function repeatedInputs(
   file: string,
   texts: Iterable<string> | AsyncIterable<string>,
 ): Promise<ReadonlySet<string>> {
-  const others = new Map(linesOf(file).map(line => [line, collapse(line)]))
+  const others = new Map(linesOf(file).map(({ text }) => [text, collapse(text)]))
   const repeated = new Set<string>()
   if (others.size === 0) return repeated
   for await (const text of texts) {
@@ -56,7 +69,7 @@ export async function repeatedInputs(
 /** Removes these lines and returns their number. Throws if the file cannot be written. */
 export function forgetInputs(file: string, forgotten: ReadonlySet<string>): number {
   const lines = linesOf(file)
-  const kept = lines.filter(line => !forgotten.has(line))
+  const kept = lines.filter(({ text }) => !forgotten.has(text))
   if (kept.length < lines.length) {
     // Renamed: a chat that appends at the same time must not find half a file.
     writeFileSync(`${file}.new`, kept.map(encoded).join(''), { mode: 0o600 })
@@ -75,7 +88,7 @@ function collapse(text: string): string {
   return text.replace(/\s+/g, ' ').trim()
 }
 
-function load(file: string): string[] {
+function load(file: string): readonly TypedLine[] {
   const lines = linesOf(file)
   if (lines.length > most * 2) {
     const newest = lines.slice(-most)
@@ -85,7 +98,7 @@ function load(file: string): string[] {
   return lines.slice(-most)
 }
 
-function linesOf(file: string): string[] {
+function linesOf(file: string): readonly TypedLine[] {
   try {
     return readFileSync(file, 'utf8').split('\n').flatMap(read)
   } catch {
@@ -93,23 +106,25 @@ function linesOf(file: string): string[] {
   }
 }
 
-function append(file: string, line: string): void {
+function append(file: string, line: TypedLine): void {
   quietly(() => {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     appendFileSync(file, encoded(line), { mode: 0o600 })
   })
 }
 
-function encoded(line: string): string {
+function encoded(line: TypedLine): string {
   return `${JSON.stringify(line)}\n`
 }
 
 /** A malformed line is skipped. */
-function read(line: string): readonly string[] {
+function read(line: string): readonly TypedLine[] {
   if (line === '') return []
   try {
     const value: unknown = JSON.parse(line)
-    return typeof value === 'string' ? [value] : []
+    if (typeof value === 'string') return [{ text: value, project: null }]
+    const { text, project } = value as Partial<Record<keyof TypedLine, unknown>>
+    return typeof text === 'string' && typeof project === 'string' ? [{ text, project }] : []
   } catch {
     return []
   }

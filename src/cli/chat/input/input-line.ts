@@ -28,6 +28,11 @@ export function inputText({ cells }: InputLine): string {
   return cells.map(({ value }) => value).join('')
 }
 
+/** The text without long pastes. */
+export function typedText({ cells }: InputLine): string {
+  return cells.map(({ value, shown }) => (value === shown ? value : '\n')).join('')
+}
+
 /** The text before the cursor. */
 export function textBefore({ cells, at }: InputLine): string {
   return cells

@@ -33,6 +33,10 @@ export type KeyName =
   | 'suspend'
   | 'forward'
   | 'read'
+  /** Ctrl+R. */
+  | 'search'
+  /** Ctrl+G. */
+  | 'editor'
 
 export interface KeyReader {
   /** The keys in a chunk. An incomplete sequence waits for the next chunk. */
@@ -117,10 +121,12 @@ const controls: Readonly<Record<string, KeyName>> = {
   '\x04': 'end-of-input',
   '\x05': 'end',
   '\x06': 'forward',
+  '\x07': 'editor',
   '\x0b': 'kill-after',
   '\x0c': 'redraw',
   '\x0e': 'down',
   '\x10': 'up',
+  '\x12': 'search',
   '\x14': 'read',
   '\x15': 'kill-before',
   '\x17': 'kill-word',

@@ -21,9 +21,9 @@ export interface Keyboard {
   /** Drops these keys and Enter if they are typed next: the rest of a word after its first letter has
    *  answered a question. If anything else is typed, no key is dropped. */
   dropRest(rest: string): void
-  /** Calls the listener for every Ctrl+C until the returned function is called. Other keys are buffered for
-   *  the next prompt. */
-  onInterrupt(listener: () => void): () => void
+  /** Calls the listener for every Ctrl+C and Escape until the returned function is called. Other keys are
+   *  buffered for the next prompt. A question that is open then gets an Escape instead. */
+  onInterrupt(listener: (by: 'interrupt' | 'escape') => void): () => void
   /** Has a prompt that waits for a key painted again. */
   repaint(): void
   /** Gives the terminal to other code, such as a pager, until the work is done. */
@@ -42,7 +42,7 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
   const strokes: KeyStroke[] = []
   let waiting: ((stroke: KeyStroke) => void) | null = null
   let rest: { readonly expected: string; readonly held: readonly Key[] } | null = null
-  let interrupted: (() => void) | null = null
+  let interrupted: ((by: 'interrupt' | 'escape') => void) | null = null
   let timer: NodeJS.Timeout | undefined
   let closed = false
   /** Ends the work of `fresh`. */
@@ -67,7 +67,8 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
 
   function push(stroke: KeyStroke): void {
     const name = stroke.type === 'key' ? stroke.name : null
-    if (interrupted && name === 'interrupt') interrupted()
+    if (interrupted && name === 'interrupt') interrupted(name)
+    else if (interrupted && name === 'escape' && !waiting) interrupted(name)
     else if (name === 'suspend') suspend()
     else if (waiting) {
       const take = waiting
@@ -172,7 +173,7 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
       const early = strokes.findIndex(stroke => stroke.type === 'key' && stroke.name === 'interrupt')
       if (early !== -1) {
         strokes.splice(0, early + 1)
-        queueMicrotask(() => interrupted?.())
+        queueMicrotask(() => interrupted?.('interrupt'))
       }
       return () => {
         interrupted = null

@@ -1,7 +1,5 @@
-import { cut } from '../../output/cut.ts'
 import type { Output } from '../../output/output.ts'
-import { wrap } from '../../output/wrap.ts'
-import { type Completer, completeLine } from './complete-line.ts'
+import { type Candidate, type Completer, completeLine } from './complete-line.ts'
 import type { InputHistory } from './input-history.ts'
 import {
   applyKey,
@@ -11,15 +9,23 @@ import {
   inputLine,
   inputText,
   moveByRow,
+  typedText,
 } from './input-line.ts'
 import type { Keyboard } from './keyboard.ts'
+import { offeredRows } from './offered-rows.ts'
 import { clipLayout, layOutLine, type ScreenLayout } from './screen-layout.ts'
 import { createScreenRegion } from './screen-region.ts'
+import { searchHistory } from './search-history.ts'
 
 /** The outcome of reading a line. `interrupt`: Ctrl+C on an empty line; `leave`: Ctrl+D, or the input has
  *  ended. */
 export type ReadLineResult =
-  | { readonly type: 'line'; readonly text: string }
+  | {
+      readonly type: 'line'
+      readonly text: string
+      /** The text without long pastes, which the user has not seen. */
+      readonly typed: string
+    }
   | { readonly type: 'interrupt' }
   | { readonly type: 'leave' }
 
@@ -34,6 +40,10 @@ export interface ReadLineOptions {
   readonly initial?: string
   readonly history?: InputHistory
   readonly complete?: Completer
+  /** Edits a text in another program, for Ctrl+G. Returns null if it stays as it is. */
+  edit?(text: string): Promise<string | null>
+  /** Replaces a paste, such as a path by a mention of the file. */
+  pasted?(text: string): string
   /** True if Escape ends the input, as Ctrl+C on an empty line does. Default: false. */
   readonly canEscape?: boolean
 }
@@ -43,7 +53,7 @@ export async function readLine(reading: ReadLineOptions): Promise<ReadLineResult
   const { keyboard, output, history } = reading
   const region = createScreenRegion(output)
   let line: InputLine = reading.initial ? inputLine(reading.initial) : emptyInput
-  let offered: readonly string[] = []
+  let offered: readonly Candidate[] = []
   const lines = history?.lines ?? []
   let at = lines.length
   const drafts = new Map<number, InputLine>()
@@ -76,7 +86,7 @@ export async function readLine(reading: ReadLineOptions): Promise<ReadLineResult
     const isEmpty = line.cells.length === 0
     if (name === 'enter') {
       const longer = continueLine(line)
-      if (longer === null) return end({ type: 'line', text: inputText(line) })
+      if (longer === null) return end({ type: 'line', text: inputText(line), typed: typedText(line) })
       line = longer
     } else if (name === 'escape' && reading.canEscape) return end({ type: 'interrupt' })
     else if (name === 'interrupt') {
@@ -97,6 +107,16 @@ export async function readLine(reading: ReadLineOptions): Promise<ReadLineResult
       const found = reading.complete ? await completeLine(line, reading.complete) : { line, offered: [] }
       line = found.line
       offered = found.offered
+    } else if (name === 'search' && history) {
+      const found = await searchHistory(history.all, reading, region)
+      if (found.text !== null) line = inputLine(found.text)
+      if (found.runs) return end({ type: 'line', text: inputText(line), typed: typedText(line) })
+    } else if (name === 'editor' && reading.edit) {
+      region.erase()
+      const edited = await reading.edit(inputText(line))
+      if (edited !== null) line = inputLine(edited)
+    } else if (stroke.type === 'paste' && reading.pasted) {
+      line = applyKey(line, { type: 'paste', text: reading.pasted(stroke.text) })
     } else if (name === 'redraw') {
       region.erase()
       output.write('\x1b[H\x1b[2J')
@@ -107,7 +127,7 @@ export async function readLine(reading: ReadLineOptions): Promise<ReadLineResult
 function laidOut(
   { output, status }: ReadLineOptions,
   line: InputLine,
-  offered: readonly string[],
+  offered: readonly Candidate[],
 ): ScreenLayout {
   const { width, rows, style } = output
   const above = status ? [status(Math.max(20, width - 1))] : []
@@ -118,12 +138,4 @@ function laidOut(
     rows: [...above, ...written.rows, ...below],
     cursor: { ...written.cursor, row: written.cursor.row + above.length },
   }
-}
-
-/** The candidates for Tab, in at most three rows. */
-function offeredRows(offered: readonly string[], { width, style }: Output): readonly string[] {
-  if (offered.length === 0) return []
-  const rows = wrap(style.safe(offered.join('  ')), width - 3)
-  const shown = rows.length > 3 ? [...rows.slice(0, 2), `${rows[2]} ${style.symbols.dots}`] : rows
-  return shown.map(row => style.faint(`  ${cut(row, width - 3, style.symbols.dots)}`))
 }

@@ -4,14 +4,15 @@ import type { MessageId } from '../../../core/ids.ts'
 import { lastPrompt } from '../../../core/last-prompt.ts'
 import { type Message, textOf } from '../../../core/message.ts'
 import type { MessageReader } from '../../../core/ports.ts'
+import { mediaIn } from '../../attach/message-with.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
-import { plural } from '../../output/number.ts'
 import { shortenId } from '../../output/short-id.ts'
 import { formatAge } from '../../output/time.ts'
 import { chooseFork, chooseNamed } from '../../target/choose-conversation.ts'
 import { findNamed } from '../../target/find-named.ts'
 import { newPicker } from '../input/picker.ts'
 import { runPicker } from '../input/run-picker.ts'
+import { attach } from '../state/attached-files.ts'
 import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
 import { printHeader } from '../state/print-header.ts'
 import { currentPosition, type SlashCommand } from './slash-command.ts'
@@ -23,10 +24,10 @@ function sayKept(chat: Chat, from: string, what: string): void {
   chat.say(`${what} is kept on ${style.branch(name)}: /switch ${name}`)
 }
 
-/** An input line holds text only, so attached files are left out. */
-function noteFiles(chat: Chat, { content: blocks }: Message): void {
-  const files = blocks.filter(({ type }) => type !== 'text').length
-  if (files > 0) chat.note(`not included: ${plural(files, 'file')} of that message`)
+/** The files of a message go with its next version too. */
+async function attachAgain(chat: Chat, { id }: Message): Promise<void> {
+  const [whole] = (await chat.controller.store?.getMessages([id])) ?? []
+  if (whole) attach(chat, mediaIn(whole))
 }
 
 export const slashRetry: SlashCommand = {
@@ -53,7 +54,7 @@ export const slashEdit: SlashCommand = {
     if (!chat.keyboard) throw new UsageError('/edit needs a terminal', 'After /undo, send another message')
     await forkAt(chat, prompt.parentId)
     sayKept(chat, branch.name, 'your next message makes a new branch. This one')
-    noteFiles(chat, prompt)
+    await attachAgain(chat, prompt)
     return { type: 'edit', text }
   },
 }
@@ -100,13 +101,16 @@ export const slashFork: SlashCommand = {
     if (by !== 'enter' || !choice) return nextLine
     await forkAt(chat, choice.value.parentId)
     sayKept(chat, branch.name, 'your next message makes a new branch. This one')
-    noteFiles(chat, choice.value)
+    await attachAgain(chat, choice.value)
     return { type: 'edit', text: textOf(choice.value) }
   },
   async complete(chat) {
     const { store, head } = await currentPosition(chat)
     const { messages } = head === null ? { messages: [] } : await store.tail(head, { messages: 50 })
-    return messages.filter(({ role }) => role === 'user').map(({ id }) => shortenId(id))
+    return messages
+      .filter(({ role }) => role === 'user')
+      .toReversed()
+      .map(message => ({ text: shortenId(message.id), about: collapseSpaces(textOf(message)) }))
   },
 }
 

@@ -16,6 +16,7 @@ function groupsIn({ controller }: Chat): readonly HelpGroup[] {
     ['/new /clear /resume /switch', 'which conversation, which branch'],
     ['/fork /retry /edit /undo', 'branch off; nothing is deleted'],
     ['/history /tree /search /think', 'look around; what the model thought'],
+    ['/attach /detach /copy', 'files with your next message; the last answer'],
     ['/title /export', 'name it, write it to a file'],
     controller.host
       ? ['/mode /model /set', 'how the agent works; without a name: a list']
@@ -25,8 +26,10 @@ function groupsIn({ controller }: Chat): readonly HelpGroup[] {
 }
 
 const keys = [
-  'Alt+Enter, or \\ at the end: another line. Tab completes. Up: what you typed.',
-  'Ctrl+C stops an answer and keeps it, twice leaves. Ctrl+D leaves too.',
+  '@path sends a file along. Tab completes paths, commands, models and ids.',
+  'Alt+Enter, or \\ at the end: another line. Ctrl+G: write it in your editor.',
+  'Up: what you typed in this project. Ctrl+R searches all of it.',
+  'Esc stops an answer and keeps it; so does Ctrl+C, twice leaves. Ctrl+D leaves too.',
   '//new says "/new" instead of doing it.',
 ]
 

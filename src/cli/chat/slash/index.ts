@@ -1,8 +1,11 @@
 import type { Chat } from '../state/chat-state.ts'
 import { slashMode, slashSet } from './agent-commands.ts'
+import { slashAttach, slashDetach } from './attach-commands.ts'
+import { slashCopy } from './copy-command.ts'
 import { slashEdit, slashFork, slashRetry, slashUndo } from './fork-commands.ts'
 import { slashHelp, slashQuit } from './help-commands.ts'
-import { slashCompact, slashExport, slashModel, slashTitle } from './manage-commands.ts'
+import { slashCompact, slashExport, slashTitle } from './manage-commands.ts'
+import { slashModel } from './model-command.ts'
 import { slashContext, slashHistory, slashSearch, slashTree } from './read-commands.ts'
 import type { SlashCommand } from './slash-command.ts'
 import { slashClear, slashNew, slashResume, slashSwitch } from './switch-commands.ts'
@@ -18,6 +21,9 @@ export const slashCommands: readonly SlashCommand[] = [
   slashRetry,
   slashEdit,
   slashUndo,
+  slashAttach,
+  slashDetach,
+  slashCopy,
   slashHistory,
   slashTree,
   slashSearch,

@@ -1,9 +1,7 @@
 import { summarize } from '../../../context/summary/summarize.ts'
-import { modelName } from '../../../core/model-name.ts'
 import { summaryText } from '../../answer/answer-notes.ts'
 import { exportCommand } from '../../transfer/export.ts'
 import { type NextStep, nextLine } from '../state/chat-state.ts'
-import { chooseSetting, settingValues } from './agent-commands.ts'
 import { currentPosition, type SlashCommand, untilStopped } from './slash-command.ts'
 
 export const slashTitle: SlashCommand = {
@@ -34,26 +32,6 @@ export const slashExport: SlashCommand = {
     await exportCommand({ arguments: [exported], options: { output: file || '.', ...html } }, chat.context)
     return nextLine
   },
-}
-
-export const slashModel: SlashCommand = {
-  name: 'model',
-  argument: '[name]',
-  needs: 'nothing',
-  help: 'show or change the model',
-  async run(chat, name) {
-    const { controller, context } = chat
-    if (controller.host) return chooseSetting(chat, controller.host, 'model', name)
-    const { style } = context.err
-    if (name === '') {
-      context.out.line(context.out.style.safe(controller.model.id))
-      return nextLine
-    }
-    await controller.useModel(name)
-    chat.say(`${style.safe(modelName(controller.model.id))} answers from here on`)
-    return nextLine
-  },
-  complete: async (chat, given) => settingValues(chat, 'model', given),
 }
 
 export const slashCompact: SlashCommand = {

@@ -1,9 +1,11 @@
+import { similarWords } from '../../../core/similar-words.ts'
 import { scriptedCommands } from '../../../models/scripted-commands.ts'
+import type { PathBase } from '../../attach/attach-file.ts'
+import { completePath } from '../../attach/complete-path.ts'
 import { errorReport, printErrorReport } from '../../command-line/error-report.ts'
-import { similarWords } from '../../command-line/similar-words.ts'
 import { cut } from '../../output/cut.ts'
 import { explainError } from '../../target/explain-error.ts'
-import type { Completer } from '../input/complete-line.ts'
+import { type Candidate, type Completer, fittingCandidates } from '../input/complete-line.ts'
 import type { Chat, NextStep } from '../state/chat-state.ts'
 import { agentCommandsIn, slashSet } from './agent-commands.ts'
 import { commandsIn, slashCommands } from './index.ts'
@@ -89,28 +91,61 @@ async function whatIsMissing({ controller }: Chat): Promise<string | null> {
   return (await controller.position()) === null ? 'there are no messages here yet' : null
 }
 
-/** Completes `/` commands, ours and those of another program's agent, and their branches, ids and values.
- *  Completes nothing inside other text. */
-export function slashCompleter(chat: Chat): Completer {
-  return async (before, word) => {
-    const ours = commandsIn(chat)
-    if (before === '' && word.startsWith('/')) {
-      const taken = new Set(ours.map(({ name }) => name))
-      const others = (await agentCommandsIn(chat)).map(({ name }) =>
-        taken.has(name) ? `//${name}` : `/${name}`,
-      )
-      return [...ours.map(({ name }) => `/${name}`), ...others]
-    }
-    const [, name, rest = ''] = /^\/([a-z]+)\s+(.*)$/i.exec(before) ?? []
-    const command = ours.find(one => one.name === name?.toLowerCase())
-    const given = rest.split(/\s+/).filter(Boolean)
-    // Only `/set` takes more than one word that is known.
-    if (given.length > 0 && command !== slashSet) return []
-    try {
-      return (await command?.complete?.(chat, given)) ?? []
-    } catch {
-      // The conversation may be empty or the store busy: nothing is offered.
-      return []
-    }
+/** Completes `/` commands, ours and those of another program's agent, their branches, ids and values, and
+ *  files after `@`. Completes nothing else inside other text. */
+export function chatCompleter(chat: Chat): Completer {
+  return async text => {
+    const mention = /(?:^|[\s(])(@(?:"[^"\n]*|[^\s"]*))$/.exec(text)?.[1]
+    if (mention !== undefined) return { word: mention, all: mentionCandidates(mention, chat.context) }
+    const [, name, rest] = /^\/([a-z]+)\s+(.*)$/is.exec(text) ?? []
+    const command = commandsIn(chat).find(one => one.name === name?.toLowerCase())
+    if (command?.takesPath) return { word: rest!, all: pathCandidates(rest!, chat.context) }
+    const word = /\S*$/.exec(text)![0]
+    const before = text.slice(0, text.length - word.length)
+    return { word, all: fittingCandidates(word, await candidatesIn(chat, before, word)) }
   }
+}
+
+async function candidatesIn(chat: Chat, before: string, word: string): Promise<readonly Candidate[]> {
+  const ours = commandsIn(chat)
+  if (before === '' && word.startsWith('/')) {
+    const taken = new Set(ours.map(({ name }) => name))
+    const others = (await agentCommandsIn(chat)).map(({ name }) =>
+      taken.has(name) ? `//${name}` : `/${name}`,
+    )
+    return [...ours.map(({ name }) => `/${name}`), ...others].map(asCandidate)
+  }
+  const [, name, rest = ''] = /^\/([a-z]+)\s+(.*)$/i.exec(before) ?? []
+  const command = ours.find(one => one.name === name?.toLowerCase())
+  const given = rest.split(/\s+/).filter(Boolean)
+  // Only `/set` takes more than one word that is known.
+  if (given.length > 0 && command !== slashSet) return []
+  try {
+    return ((await command?.complete?.(chat, given)) ?? []).map(asCandidate)
+  } catch {
+    // The conversation may be empty or the store busy: nothing is offered.
+    return []
+  }
+}
+
+function asCandidate(one: string | Candidate): Candidate {
+  return typeof one === 'string' ? { text: one } : one
+}
+
+function pathCandidates(typed: string, base: PathBase): readonly Candidate[] {
+  return completePath(typed, base).map(({ path, name, isFolder }) => ({
+    text: path,
+    shown: name,
+    isOpen: isFolder,
+  }))
+}
+
+/** The files after `@`. A path with spaces is quoted, and the quote stays open after a folder. */
+function mentionCandidates(mention: string, base: PathBase): readonly Candidate[] {
+  const isQuoted = mention.startsWith('@"')
+  return completePath(mention.slice(isQuoted ? 2 : 1), base).map(({ path, name, isFolder }) => {
+    const needsQuotes = isQuoted || /\s/.test(path)
+    const text = needsQuotes ? `@"${path}${isFolder ? '' : '"'}` : `@${path}`
+    return { text, shown: name, isOpen: isFolder }
+  })
 }

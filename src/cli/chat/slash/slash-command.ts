@@ -1,4 +1,5 @@
 import { createSpinner } from '../../output/spinner.ts'
+import type { Candidate } from '../input/complete-line.ts'
 import type { ChatPosition, ChatStore } from '../state/chat-controller.ts'
 import type { Chat, NextStep } from '../state/chat-state.ts'
 
@@ -16,7 +17,9 @@ export interface SlashCommand {
   readonly of?: 'our model' | 'other agent'
   run(chat: Chat, argument: string): Promise<NextStep>
   /** The candidates for its argument, after the words before it. */
-  complete?(chat: Chat, given: readonly string[]): Promise<readonly string[]>
+  complete?(chat: Chat, given: readonly string[]): Promise<readonly (string | Candidate)[]>
+  /** True if its argument is a path, with spaces and without quotes. Default: false. */
+  readonly takesPath?: true
 }
 
 /** The position of the chat, for commands that need one: `runSlash` has checked that it exists. */
@@ -27,7 +30,7 @@ export async function currentPosition({
   return { ...position!, store: controller.store! }
 }
 
-/** Runs long work with a spinner until it is done or Ctrl+C aborts it. Returns null if aborted, after a
+/** Runs long work with a spinner until it is done or Ctrl+C or Escape aborts it. Returns null if aborted, after a
  *  note. */
 export async function untilStopped<T>(
   chat: Chat,

@@ -5,6 +5,7 @@ import type { Target } from '../../../agent/history/history.ts'
 import type { AgentStore } from '../../../agent/options.ts'
 import type { Run } from '../../../agent/run/run.ts'
 import { isFree } from '../../../api/cost.ts'
+import type { Config } from '../../../config/config.ts'
 import type { ReadContext } from '../../../context/read-context.ts'
 import type { BranchRef } from '../../../core/branch.ts'
 import type { Conversation } from '../../../core/conversation.ts'
@@ -43,6 +44,7 @@ export interface ChatContext {
  *  change during the chat. */
 export interface ChatController {
   readonly model: Model
+  readonly config: Config
   /** The agent of another program, if one answers; otherwise null. */
   readonly host: Host | null
   /** The branch that the chat is on; null before the first message. */
@@ -126,6 +128,9 @@ export function createChatController({ context, store, ...initial }: ChatControl
   return {
     get model() {
       return setup.model
+    },
+    get config() {
+      return setup.config
     },
     get host() {
       return setup.host

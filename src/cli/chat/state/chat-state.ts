@@ -1,3 +1,4 @@
+import type { MediaBlock } from '../../../core/block.ts'
 import type { NewMessage } from '../../../core/message.ts'
 import type { SavingNotes } from '../../answer/saving-notes.ts'
 import type { CommandContext } from '../../command-line/command-context.ts'
@@ -17,6 +18,12 @@ export interface Chat {
   readonly name: string | null
   /** The end of the branch that the user has seen; null before the first prompt. */
   seen: SeenEnd | null
+  /** Files that go with the next message. */
+  attached: readonly MediaBlock[]
+  /** True after the first message of this run. */
+  hasSpoken: boolean
+  /** The text of the last answer of this run. */
+  lastText: string
   /** Says that messages wait for the store, and that they are stored. */
   readonly saving: SavingNotes
   /** Notes that arrived while a line was being typed. They are printed above the prompt. */

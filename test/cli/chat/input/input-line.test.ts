@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { completeLine } from '../../../../src/cli/chat/input/complete-line.ts'
+import { completeLine, fittingCandidates } from '../../../../src/cli/chat/input/complete-line.ts'
 import {
   applyKey,
   continueLine,
@@ -110,17 +110,34 @@ describe('the rows of an input line', () => {
 })
 
 describe('Tab', () => {
-  const names = async () => ['/tree', '/title', '/fork']
+  const names = async (text: string) => {
+    const all = ['/tree', '/title', '/fork'].map(one => ({ text: one }))
+    return { word: text, all: fittingCandidates(text, all) }
+  }
   it('completes the only candidate', async () => {
     expect(shown((await completeLine(inputLine('/fo'), names)).line)).toBe('/fork |')
   })
   it('completes the common beginning, and lists the candidates', async () => {
     const { line, offered } = await completeLine(inputLine('/'), names)
     expect(shown(line)).toBe('/|')
-    expect(offered).toEqual(['/tree', '/title', '/fork'])
-    expect((await completeLine(inputLine('/t'), names)).offered).toEqual(['/tree', '/title'])
+    expect(offered.map(({ text }) => text)).toEqual(['/tree', '/title', '/fork'])
+    expect((await completeLine(inputLine('/t'), names)).offered).toHaveLength(2)
   })
   it('changes nothing without candidates', async () => {
     expect(await completeLine(inputLine('/x'), names)).toEqual({ line: inputLine('/x'), offered: [] })
+  })
+  it('replaces the word by a quoted path, and stays behind a folder', async () => {
+    const one = (text: string, isOpen: boolean) => async () => ({ word: '@my', all: [{ text, isOpen }] })
+    const quoted = await completeLine(inputLine('see @my'), one('@"my notes.txt"', false))
+    expect(shown(quoted.line)).toBe('see @"my notes.txt" |')
+    expect(shown((await completeLine(inputLine('see @my'), one('@mine/', true))).line)).toBe('see @mine/|')
+  })
+  it('finds an id by the words of its title, if none begins with them', async () => {
+    const ids = [
+      { text: '3yh2rw', about: 'Reconnect storm' },
+      { text: 'a7xk5f', about: 'My name is Ada' },
+    ]
+    expect(fittingCandidates('storm', ids)).toEqual([ids[0]])
+    expect(fittingCandidates('a', ids)).toEqual([ids[1]])
   })
 })

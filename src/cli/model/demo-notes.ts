@@ -1,0 +1,71 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { userFolder } from '../../system/home-folder.ts'
+import type { CommandContext } from '../command-line/command-context.ts'
+import type { Output } from '../output/output.ts'
+import { noteLine } from '../output/print.ts'
+import { demoNote } from './choose-model.ts'
+import { installedAgents } from './installed-agents.ts'
+
+/** What to print before the demo model answers: at the first run on a terminal, what this is; later one note,
+ *  once a day. The day is in a file in the user's state folder. */
+export function demoLines({ env, err, now }: Pick<CommandContext, 'env' | 'err' | 'now'>): readonly string[] {
+  const file = stateFile(env)
+  const today = dayOf(now())
+  const last = lastDay(file)
+  if (last === today) return []
+  rememberDay(file, today)
+  if (last !== null || !err.isTerminal) return [noteLine(demoNote, err)]
+  return welcome(err, env.PATH ?? '')
+}
+
+function welcome(err: Output, path: string): readonly string[] {
+  const { dots } = err.style.symbols
+  const found = installedAgents(path)
+  const commands = found.map(({ name }) => `skein agent ${name}`).join(', ')
+  const listed = found.map(({ title }) => title).join(', ')
+  return [
+    'Skein keeps what you and your AI agents say: to continue, branch and search.',
+    noteLine(
+      `no key set: a demo model answers. For a real one: export ANTHROPIC_API_KEY=${dots} or: skein config keys set anthropic`,
+      err,
+    ),
+    'All else works without a key. Say "tour" to see it; /help lists the commands.',
+    ...(found.length === 0 ? [] : [`Also here: ${listed}. With a memory: ${commands}`]),
+  ]
+}
+
+function stateFile(env: CommandContext['env']): string | null {
+  try {
+    return join(userFolder(env, 'XDG_STATE_HOME', '.local/state'), 'skein', 'demo-note-day')
+  } catch {
+    return null // Without a home folder.
+  }
+}
+
+/** `2026-11-17`, in local time. */
+function dayOf(time: number): string {
+  const date = new Date(time)
+  return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
+    .map(part => String(part).padStart(2, '0'))
+    .join('-')
+}
+
+function lastDay(file: string | null): string | null {
+  try {
+    return file === null ? null : readFileSync(file, 'utf8').trim()
+  } catch {
+    return null
+  }
+}
+
+/** Without the file, the note is printed again next time. */
+function rememberDay(file: string | null, day: string): void {
+  if (file === null) return
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    writeFileSync(file, `${day}\n`, { mode: 0o600 })
+  } catch {
+    // The home may be read-only.
+  }
+}
