@@ -34,6 +34,10 @@ async function* fork({ name, file, round }: ForkArgs): AsyncGenerator<Forks> {
   await contender.close()
 }
 
+const whyFork =
+  'a fork also raises the version of the conversation, which followers and caches read, in the same commit: a ' +
+  'second statement and a second page, where the floor has one statement without a transaction around it.'
+
 export const forkSuite: Suite = {
   name: 'fork',
   tasks: { fork },
@@ -51,6 +55,7 @@ export const forkSuite: Suite = {
       ours: time(middleOf(seriesOf(ours, key))),
       ratio: pairedRatio(seriesOf(ours, key), seriesOf(floor, key)),
       goal: 2,
+      why: whyFork,
     })
     return [
       line('at100', '100'),

@@ -126,13 +126,17 @@ it('exports and imports a long conversation with as much memory as a short one',
   expect(growth.import).toBeLessThan(mostGrowth)
 })
 
-it('needs a few times the size of a large part, however long the file is', { timeout }, async () => {
+/** The driver reads and binds a value whole (decision 82): SQLite's copy of a row and ours when it is read;
+ *  ours, the bound value and SQLite's row when it is written. */
+it('needs twice the size of a large part to export it, and three times to import it', {
+  timeout,
+}, async () => {
   const large = await move('large')
   const growth = { export: large.out.peak - small.out.peak, import: large.back.peak - small.back.peak }
-  const most = 4 * blobMegabytes * 1e6 + mostGrowth
+  const slack = size({ gate: mostGrowth, full: 60_000_000 })
   note('large part', `${blobMegabytes} MB`)
   note('export grows by', mb(growth.export))
   note('import grows by', mb(growth.import))
-  expect(growth.export).toBeLessThan(most)
-  expect(growth.import).toBeLessThan(most)
+  expect(growth.export).toBeLessThan(2 * blobMegabytes * 1e6 + slack)
+  expect(growth.import).toBeLessThan(3 * blobMegabytes * 1e6 + slack)
 })

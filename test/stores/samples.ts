@@ -52,6 +52,7 @@ const list = {
 }
 
 const task = { id: 'T-1' }
+const ended = { status: 'done', deaths: 0, result: '{}', error: null, now }
 const dispatch = { id: 'T-1', n: 1 }
 const taskPage = { created_from: 0, created_before: now, created_at: now, id: 'T-1', limit: 10 }
 
@@ -321,18 +322,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   setUnclaimed: { ...task, deaths: 1, now },
   queueDispatch: { ...dispatch, attempts: 0, now },
   setDispatchActive: dispatch,
-  endDispatch: {
-    ...dispatch,
-    status: 'done',
-    attempts: 1,
-    deaths: 0,
-    worker: 'w',
-    queued_at: now,
-    started_at: now,
-    result: '{}',
-    error: null,
-    now,
-  },
+  endDispatch: { ...dispatch, ...ended, attempts: 1, worker: 'w', queued_at: now, started_at: now },
   endTask: { ...task, status: 'done', now },
   addDispatchCount: { ...task, now },
   cancelWaiting: { ...task, now },

@@ -61,7 +61,7 @@ export interface EngineFault {
 }
 
 /** How a transaction is written. Default: `durable`. */
-export type WriteMode = 'durable' | 'relaxed' | 'bulk' | 'removing' | 'removingSome'
+export type WriteMode = 'durable' | 'relaxed' | 'bulk' | 'removing' | 'removingSome' | 'removingLast'
 
 /** `tidy` is a part of the work that the index needs after writes; `clear` empties it. */
 export type IndexWork = 'tidy' | 'clear'
@@ -83,7 +83,8 @@ export interface Engine {
   read<T>(program: () => Program<T>, expected?: 'one' | 'many'): Promise<T>
   /** Runs all statements in one transaction. `relaxed` does not wait for the disk, nor does `bulk`, for
    *  transactions that write much, one after another. `removing` also overwrites the bytes of deleted rows,
-   *  if the engine can; so does `removingSome`, which need not wait for the disk: a later `removing` does. */
+   *  if the engine can. So do the pieces of a long removal: `removingSome` need not wait for the disk,
+   *  `removingLast` does. The programs of `bulk` and of pieces read few rows, and can be repeated. */
   write<T>(program: () => Program<T>, mode?: WriteMode): Promise<T>
   /** Removes what earlier transactions deleted from the bytes of the engine's own files, as far as it can be
    *  done quickly, and returns where it may remain. Does not throw: the deletion itself is committed. */

@@ -1,8 +1,10 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import BetterSqlite3 from 'better-sqlite3'
+import type { StatementResult } from '../engine/engine.ts'
 
-/** A thread for work that blocks its caller: copying the log into the file, and starting a process. */
+/** A thread for work that blocks its caller: copying the log into the file, the transactions of long work,
+ *  and starting a process. */
 
 /** The thread ends when it had nothing to do for so long. A service with a few writes a second needs it every
  *  10 to 30 s: starting it each time would cost 40 ms of processor time, and its memory would come and go. */
@@ -14,9 +16,10 @@ const script = `
   const { parentPort, workerData } = require('node:worker_threads')
   const Database = require(workerData.driver)
   const { addon } = workerData
+  const open = file =>
+    new Database(file, { fileMustExist: true, timeout: 0, ...(addon && { nativeBinding: addon }) })
   const copyLog = file => {
-    const options = { fileMustExist: true, timeout: 0, ...(addon && { nativeBinding: addon }) }
-    const db = new Database(file, options)
+    const db = open(file)
     try {
       if (process.platform === 'darwin') db.pragma('fullfsync = ON')
       const [{ busy, checkpointed }] = db.pragma('wal_checkpoint(PASSIVE)')
@@ -25,6 +28,47 @@ const script = `
     } finally {
       db.close()
     }
+  }
+  const writers = new Map()
+  const writerOf = ({ writer, file, settings }) => {
+    const known = writers.get(writer)
+    if (known) return known
+    const made = { db: open(file), prepared: new Map() }
+    try {
+      made.db.exec(settings)
+    } catch (error) {
+      made.db.close()
+      throw error
+    }
+    writers.set(writer, made)
+    return made
+  }
+  const run = ({ db, prepared }, { sql, values }) => {
+    let statement = prepared.get(sql)
+    if (!statement) prepared.set(sql, (statement = db.prepare(sql)))
+    if (statement.reader) return { rows: statement.all(...values), changes: 0 }
+    return { rows: [], changes: statement.run(...values).changes }
+  }
+  const transact = work => {
+    const writer = writerOf(work)
+    const { db } = writer
+    try {
+      if (work.synchronous !== undefined) {
+        db.pragma('synchronous = ' + work.synchronous)
+        db.exec('BEGIN IMMEDIATE')
+      }
+      const results = work.statements.map(one => run(writer, one))
+      if (work.end) db.exec(work.end)
+      return { results }
+    } catch ({ message, code }) {
+      if (db.inTransaction) db.exec('ROLLBACK')
+      return { error: { message, code: String(code) } }
+    }
+  }
+  const release = ({ writer }) => {
+    const known = writers.get(writer)
+    writers.delete(writer)
+    if (known) known.db.close()
   }
   const start = (id, { command, args, env }) => {
     const options = { env, stdio: ['ignore', 'pipe', 'ignore'], windowsHide: true }
@@ -35,31 +79,56 @@ const script = `
     child.on('close', code => parentPort.postMessage({ id, output: code === 0 ? output : null }))
     parentPort.postMessage({ id, pid: child.pid })
   }
-  parentPort.on('message', ({ id, work }) => {
+  const works = { copy: ({ file }) => copyLog(file), transact, release }
+  parentPort.on('message', ({ id, kind, work }) => {
     try {
-      if (work.command !== undefined) return start(id, work)
-      copyLog(work.file)
-      parentPort.postMessage({ id, output: '' })
+      if (kind === 'start') start(id, work)
+      else parentPort.postMessage({ id, output: works[kind](work) ?? '' })
     } catch {
       parentPort.postMessage({ id, output: null })
     }
   })
   parentPort.postMessage({ id: 0 })`
 
-/** Work for the thread: a file whose log is copied, or a program to run in a process of its own. */
-export type ThreadWork =
-  | { readonly file: string }
-  | {
-      readonly command: string
-      readonly args: readonly string[]
-      readonly env: NodeJS.ProcessEnv
-    }
+/** A program to run in a process of its own. */
+interface StartProcess {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+}
+
+/** A part of a transaction on the thread's own handle for a writer. */
+export interface TransactionPart {
+  readonly writer: number
+  readonly file: string
+  /** The settings of a new handle. */
+  readonly settings: string
+  /** How the transaction waits for the disk. Only its first part has it. */
+  readonly synchronous?: number
+  readonly statements: readonly { readonly sql: string; readonly values: readonly unknown[] }[]
+  /** Only the last part has it. */
+  readonly end?: 'COMMIT' | 'ROLLBACK'
+}
+
+/** The results of its statements, or why the transaction was rolled back. */
+export type PartAnswer =
+  | { readonly results: readonly StatementResult[]; readonly error?: undefined }
+  | { readonly error: { readonly message: string; readonly code: string } }
+
+/** Work for the thread, and its answer: a file whose log is copied, a program, a part of a transaction, or
+ *  the end of a writer. */
+interface ThreadWork {
+  readonly copy: [{ readonly file: string }, string]
+  readonly start: [StartProcess, string]
+  readonly transact: [TransactionPart, PartAnswer]
+  readonly release: [{ readonly writer: number }, string]
+}
 
 interface Answer {
   readonly id: number
   /** The process that has been started; its output follows. */
   readonly pid?: number
-  readonly output?: string | null
+  readonly output?: unknown
 }
 
 interface AskOptions {
@@ -71,7 +140,7 @@ interface AskOptions {
 
 interface Thread {
   isReady(): boolean
-  ask(work: ThreadWork, options: AskOptions): Promise<string | null>
+  ask(kind: keyof ThreadWork, work: object, options: AskOptions): Promise<unknown>
 }
 
 let current: Thread | undefined
@@ -93,9 +162,13 @@ export function isThreadReady(): boolean {
   return current?.isReady() ?? false
 }
 
-/** Has work done by the thread. Returns its output, or null if it failed or there is no thread. */
-export async function askThread(work: ThreadWork, options: AskOptions): Promise<string | null> {
-  return startThread() ? current!.ask(work, options) : null
+/** Has work done by the thread. Returns its answer, or null if it failed or there is no thread. */
+export async function askThread<Kind extends keyof ThreadWork>(
+  kind: Kind,
+  work: ThreadWork[Kind][0],
+  options: AskOptions,
+): Promise<ThreadWork[Kind][1] | null> {
+  return startThread() ? (current!.ask(kind, work, options) as Promise<ThreadWork[Kind][1] | null>) : null
 }
 
 function newThread(ended: () => void): Thread {
@@ -105,7 +178,7 @@ function newThread(ended: () => void): Thread {
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
   })
-  const waiting = new Map<number, AskOptions & { readonly resolve: (output: string | null) => void }>()
+  const waiting = new Map<number, AskOptions & { readonly resolve: (output: unknown) => void }>()
   let asked = 0
   let isReady = false
   const idle = setTimeout(endIfIdle, idleMs)
@@ -129,11 +202,11 @@ function newThread(ended: () => void): Thread {
   })
   return {
     isReady: () => isReady,
-    ask: (work, options) =>
+    ask: (kind, work, options) =>
       new Promise(resolve => {
         waiting.set(++asked, { ...options, resolve })
         keepAlive()
-        worker.postMessage({ id: asked, work })
+        worker.postMessage({ id: asked, kind, work })
       }),
   }
 

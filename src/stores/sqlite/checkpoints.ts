@@ -25,7 +25,12 @@ export interface Checkpoints {
   /** The same if the last write has to wait for it, because such writes fill the log faster than it is
    *  copied: bulk work, and all writes once the log is twice as long as it should be. */
   copyToWaitFor(isBulk: boolean): Promise<void> | null
+  /** The thread, once it runs. */
+  thread(): BlockingWorkThread | null
 }
+
+/** The functions of `blocking-work-thread.ts`, which is loaded when it is needed. */
+export type BlockingWorkThread = typeof import('./blocking-work-thread.ts')
 
 /** By default SQLite makes a checkpoint inside the commit of an append. Here it runs after the callers have
  *  their results, so that no append waits for it. A busy process and bulk work have it made by a thread; a
@@ -36,7 +41,7 @@ export function checkpoints(db: Database): Checkpoints {
   let most = pagesPerCheckpoint
   let look: Statement | undefined
   let lastAt = Number.NEGATIVE_INFINITY
-  let thread: typeof import('./blocking-work-thread.ts') | undefined
+  let thread: BlockingWorkThread | undefined
   let copying: Promise<void> | null = null
   let isTooLong = false
 
@@ -44,6 +49,7 @@ export function checkpoints(db: Database): Checkpoints {
     wrote,
     copying: () => copying,
     copyToWaitFor: isBulk => (isBulk || isTooLong ? copying : null),
+    thread: () => (thread?.isThreadReady() ? thread : null),
   }
 
   function wrote(count: number, isBulk: boolean): boolean {
@@ -86,7 +92,9 @@ export function checkpoints(db: Database): Checkpoints {
   function copyInThread(): void {
     const least = most
     copying = loadThread()
-      .then(({ askThread }) => (db.open ? askThread({ file: fullPathOf(db) }, { isIdle: false }) : null))
+      .then(({ askThread }) =>
+        db.open ? askThread('copy', { file: fullPathOf(db) }, { isIdle: false }) : null,
+      )
       .then(answer => checkpoint(answer === null ? least : 1))
       .finally(() => {
         copying = null

@@ -81,7 +81,7 @@ function stoppable(signal: AbortSignal, isIdle: boolean): Stoppable {
 
 async function startElsewhere(program: ChildProgram, { isIdle, started }: Stoppable): Promise<string | null> {
   const { askThread } = await import('./blocking-work-thread.ts')
-  return askThread(program, { isIdle, onStart: started })
+  return askThread('start', program, { isIdle, onStart: started })
 }
 
 async function startHere({ command, args, env }: ChildProgram, owner: Stoppable): Promise<string | null> {

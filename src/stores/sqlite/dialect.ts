@@ -13,7 +13,7 @@ function quote(token: string): string {
 }
 
 /** An SQL text with the names of its parameters in order. */
-interface CompiledQuery {
+export interface CompiledQuery {
   readonly sql: string
   readonly names: readonly string[]
 }

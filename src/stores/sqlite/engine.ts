@@ -11,14 +11,13 @@ import {
   type StatementResult,
   type WriteMode,
 } from '../engine/engine.ts'
-import type { ListParams } from '../engine/list-params.ts'
-import type { StatementName } from '../engine/statements.ts'
 import { checkpoints } from './checkpoints.ts'
-import { compileQuery, ftsQuery } from './dialect.ts'
+import { ftsQuery } from './dialect.ts'
 import { isBusy, translate } from './errors.ts'
 import { closedError, groupCommit } from './group-commit.ts'
-import { queries } from './queries/index.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
+import { compileTexts, textKey, valuesOf } from './statement-texts.ts'
+import { threadWriter } from './thread-writes.ts'
 
 /** About 20 ms. */
 const rowsPerStatement = 20_000
@@ -48,11 +47,14 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   const savepoint = runner(db, 'SAVEPOINT skein')
   const release = runner(db, 'RELEASE skein')
   const log = owned ? checkpoints(db) : null
+  const thread = log ? threadWriter(db, log.thread) : null
   const group = log
     ? groupCommit(db, {
         file,
         clock: options.clock ?? Date.now,
         runAlone,
+        isForThread: mode => thread!.writes(mode),
+        runInThread: (program, mode) => thread!.run(program, mode),
         begin: beginImmediate,
         runNested,
         commit: commitGroup,
@@ -229,6 +231,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     // The thread's handle would be the last one, and the log would stay.
     const copying = log?.copying()
     if (copying) await copying
+    if (thread?.isOpen()) await thread.close()
     if (db.open) db.close()
   }
 }
@@ -289,10 +292,9 @@ function caller(db: Database): (call: StatementCall) => StatementResult {
   return call => (statementChannel.hasSubscribers ? traced(call.name, () => perform(call)) : perform(call))
 
   function perform(call: StatementCall): StatementResult {
-    const params = call.params as Record<string, unknown>
     let answer = none
     for (const { statement, names, isReader } of prepare(call)) {
-      const values = names.map(name => bindable(params[name]))
+      const values = valuesOf(names, call.params)
       answer = isReader
         ? { rows: statement.all(...values), changes: 0 }
         : { rows: nothing, changes: statement.run(...values).changes }
@@ -300,15 +302,11 @@ function caller(db: Database): (call: StatementCall) => StatementResult {
     return answer
   }
 
-  function prepare({ name, params }: StatementCall): readonly Prepared[] {
-    const text = queries[name as StatementName]
-    const filters = typeof text === 'function' ? (params as ListParams).filters : []
-    const key = filters.length > 0 ? `${name} ${filters.join(' ')}` : name
+  function prepare(call: StatementCall): readonly Prepared[] {
+    const key = textKey(call)
     const known = prepared.get(key)
     if (known) return known
-    const texts = typeof text === 'function' ? [text(filters)] : typeof text === 'string' ? [text] : text
-    const made = texts.map(one => {
-      const { sql, names } = compileQuery(one, () => '?')
+    const made = compileTexts(call).map(({ sql, names }) => {
       // A borrowed handle may be set to return BigInts.
       const statement = db.prepare(sql).safeIntegers(false)
       return { statement, names, isReader: statement.reader }
@@ -331,9 +329,4 @@ function traced(name: string, run: () => StatementResult): StatementResult {
     statementChannel.publish({ ...trace, rows: 0, ms: performance.now() - start, error })
     throw error
   }
-}
-
-/** Lists are passed as JSON, for `json_each`. */
-function bindable(value: unknown): unknown {
-  return Array.isArray(value) ? JSON.stringify(value) : value
 }

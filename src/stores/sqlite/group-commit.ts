@@ -12,7 +12,7 @@ const msPerTick = 20
  *  their answers, and callers that run side by side have called. */
 const hopsPerGroup = 8
 
-/** What an engine does for its queue, all of it synchronously. */
+/** What an engine does for its queue, all of it synchronously unless the thread does it. */
 export interface GroupEngine {
   /** The path of the store, for errors. */
   readonly file: string | null
@@ -20,6 +20,10 @@ export interface GroupEngine {
   readonly clock: () => number
   /** Runs a program in a transaction of its own. Throws a busy error only if nothing has begun. */
   runAlone(program: () => Program<unknown>, mode: WriteMode): unknown
+  /** Whether transactions of this mode are written by the thread now. */
+  isForThread(mode: WriteMode): boolean
+  /** Has a transaction written by the thread. Returns null if there is none any more. */
+  runInThread(program: () => Program<unknown>, mode: WriteMode): Promise<{ readonly result: unknown } | null>
   begin(): void
   /** Runs a program in a savepoint of the current transaction. */
   runNested(program: () => Program<unknown>): unknown
@@ -46,6 +50,8 @@ interface WaitingWrite {
   readonly reject: (error: unknown) => void
   /** Whether it needs a transaction of its own, because SQLite has rolled back its group. */
   isAlone: boolean
+  /** Whether it is written here, because the thread has ended. */
+  isHere: boolean
 }
 
 /** Group commit: the first write of a tick runs at once; those that follow share a transaction and one sync
@@ -65,7 +71,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
 
   function write<T>(program: () => Program<T>, mode: WriteMode): Promise<T> {
     if (isEnding) return Promise.reject(closedError())
-    if (state !== 'idle' || isTickFull()) return enqueue(program, mode)
+    if (state !== 'idle' || isTickFull() || engine.isForThread(mode)) return enqueue(program, mode)
     try {
       const result = engine.runAlone(program, mode) as T
       countWrite()
@@ -84,7 +90,8 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
 
   function enqueue<T>(program: () => Program<T>, mode: WriteMode): Promise<T> {
     const answer = new Promise<T>((resolve, reject) => {
-      waiting.push({ program, mode, resolve: resolve as (value: unknown) => void, reject, isAlone: false })
+      const write = { program, mode, resolve: resolve as (value: unknown) => void, reject }
+      waiting.push({ ...write, isAlone: false, isHere: false })
     })
     if (state === 'idle') collect()
     return answer
@@ -112,6 +119,11 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
         isCheckpointDue = false
         return
       }
+      const [next] = waiting
+      if (!next!.isHere && engine.isForThread(next!.mode)) {
+        void writeInThread(next!)
+        return
+      }
       try {
         writeNext()
       } catch {
@@ -122,6 +134,25 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     }
     collect()
     ended?.()
+  }
+
+  /** Other writes wait meanwhile, as they would for a transaction of this handle. */
+  async function writeInThread(write: WaitingWrite): Promise<void> {
+    const { program, mode, resolve, reject } = write
+    let answer: () => void
+    try {
+      const written = await engine.runInThread(program, mode)
+      if (written) answer = () => resolve(written.result)
+      else write.isHere = true
+    } catch (error) {
+      answer = () => reject(translate(error, engine.file))
+    }
+    if (!write.isHere) {
+      waiting.shift()
+      noteCommit(1, mode)
+      answerAfterCopy(mode, answer!)
+    }
+    writeWaiting()
   }
 
   async function writeWhenUnlocked(): Promise<void> {
@@ -154,6 +185,10 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     waiting.shift()
     countWrite()
     noteCommit(1, mode)
+    answerAfterCopy(mode, answer)
+  }
+
+  function answerAfterCopy(mode: WriteMode, answer: () => void): void {
     const copying = engine.copyToWaitFor(isBulk(mode))
     if (copying) void copying.then(answer)
     else answer()
@@ -191,12 +226,9 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
       return
     }
     noteCommit(group.length, 'durable')
-    const answerAll = () => {
+    answerAfterCopy('durable', () => {
       for (const answer of answers) answer()
-    }
-    const copying = engine.copyToWaitFor(false)
-    if (copying) void copying.then(answerAll)
-    else answerAll()
+    })
   }
 
   function countWrite(): void {
@@ -234,7 +266,7 @@ function groupOf(waiting: readonly WaitingWrite[]): readonly WaitingWrite[] {
 
 /** The search index, and deletions. */
 function isBulk(mode: WriteMode): boolean {
-  return mode === 'bulk' || mode === 'removing' || mode === 'removingSome'
+  return mode !== 'durable' && mode !== 'relaxed'
 }
 
 function mayShare({ mode, isAlone }: WaitingWrite): boolean {

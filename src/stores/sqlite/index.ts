@@ -18,6 +18,7 @@ import { storeOver } from '../store/store-over.ts'
 import { copyEngine, readIntoMemory } from './copy-in-memory.ts'
 import { fileOf, sqliteEngine } from './engine.ts'
 import { translate, translated } from './errors.ts'
+import { handleSettings } from './handle-settings.ts'
 import { migrateFile, schemaVersion } from './migrate.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
@@ -27,6 +28,7 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 // - `engine.ts`: runs programs in transactions; `group-commit.ts` lets parallel writes share one;
 //   `retry-while-busy.ts` waits for other processes
 // - `checkpoints.ts`: when the log is copied into the file; `blocking-work-thread.ts` does it unnoticed
+// - `thread-writes.ts`: the transactions of long work, which the same thread makes
 // - `errors.ts`: errors of SQLite as ours
 // - `copy-in-memory.ts`: reads a file in a read-only folder or on a full disk
 // - `remove-traces.ts`: removes deleted content from the bytes of the file and its log
@@ -144,7 +146,7 @@ async function openFile(path: string, durability: 'full' | 'normal'): Promise<Da
     const db = new BetterSqlite3(path, { timeout: 0 })
     try {
       // SQLite does not wait if two processes switch a new file to a write-ahead log.
-      await retryWhileBusy(() => prepareHandle(db, durability))
+      await retryWhileBusy(() => db.exec(handleSettings(durability === 'full' ? 'FULL' : 'NORMAL')))
       await migrateFile(db)
       return db
     } catch (error) {
@@ -165,20 +167,4 @@ function makeFile(path: string): void {
     // The file may still be readable.
     if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw error
   }
-}
-
-/** All settings in one call: a separate call for each would take as long as the query of a short
- *  command. */
-function prepareHandle(db: Database, durability: 'full' | 'normal'): void {
-  const isDarwin = process.platform === 'darwin'
-  db.exec(`
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'};
-    ${isDarwin && durability === 'full' ? 'PRAGMA fullfsync = ON;' : ''}
-    PRAGMA foreign_keys = ON;
-    -- Zeros deleted rows and freed pages. Costs an append nothing that can be measured.
-    PRAGMA secure_delete = ON;
-    -- For a single large write. Other checkpoints are made between writes (checkpoints.ts).
-    PRAGMA wal_autocheckpoint = 4000;
-  `)
 }

@@ -376,7 +376,7 @@ CREATE INDEX skein_events_permissions ON skein_events(conv, n) WHERE type = 'per
   {
     version: 9,
     name: 'fewer indexes of tasks',
-    // A claim and its end wrote a page of this index each. The index of open tasks finds the running ones too.
+    // A claim and its end wrote a page of it each. The index of open tasks finds the running ones too.
     isOptional: true,
     sql: `
 DROP INDEX IF EXISTS skein_tasks_running;

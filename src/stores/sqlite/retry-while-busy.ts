@@ -3,7 +3,7 @@ import { retryChannel } from '../../system/debug.ts'
 import { isBusy, noteWait } from './errors.ts'
 
 /** How long to wait for other processes. */
-const patienceMs = 5_000
+export const patienceMs = 5_000
 
 /** Runs `work` and retries while another process holds a lock. Throws the last error when the time is
  *  up. */

@@ -29,13 +29,13 @@ async function purgeRows(engine: Engine, id: ConversationId): Promise<Omit<Purge
     if (done.state === 'empty') break
   }
   // Waits for the disk, also for the pieces before it.
-  await engine.write(() => purgeEmpty(id), 'removing')
+  await engine.write(() => purgeEmpty(id), 'removingLast')
   return { purged: true, messages }
 }
 
 /** Removes the prompts and the traces of purged conversations. */
 async function removePurged(engine: Engine): Promise<readonly Remnant[]> {
-  await engine.write(dropLoosePrompts, 'removing')
+  await engine.write(dropLoosePrompts, 'removingLast')
   return engine.removeTraces()
 }
 

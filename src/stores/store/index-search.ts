@@ -19,8 +19,9 @@ import { createPace, type Pace } from './pace.ts'
 /** Milliseconds that a batch should take of the process, so that other work need not wait. */
 const batchMs = 7
 
-/** Milliseconds that it may take with the time of a server, which locks the conversations meanwhile. */
-const lockedMs = 100
+/** Milliseconds that it may take with the time of a server, which locks the conversations meanwhile, or of a
+ *  thread, which locks the store. */
+const lockedMs = { server: 100, thread: 30 }
 
 const smallest: BatchSize = { messages: 8, chars: 8_192 }
 const largest: BatchSize = { messages: 400, chars: 1_048_576 }
@@ -35,6 +36,7 @@ export function createIndexer(engine: Engine): Indexer {
   let size = smallest
   let lease: number | null = null
   let untidy = 0
+  const longest = engine.rowsPerStatement === null ? lockedMs.server : lockedMs.thread
   return {
     async step(pass, mode) {
       const began = performance.now()
@@ -49,7 +51,7 @@ export function createIndexer(engine: Engine): Indexer {
       }, 'bulk')
       if (lease === null) return null
       const { active } = performance.eventLoopUtilization(busy)
-      size = nextSize(size, batch, Math.max(active / batchMs, (performance.now() - began) / lockedMs))
+      size = nextSize(size, batch, Math.max(active / batchMs, (performance.now() - began) / longest))
       untidy += batch.count
       if (untidy >= engine.tidyAfter) {
         untidy = 0

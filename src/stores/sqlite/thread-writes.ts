@@ -1,0 +1,151 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Database } from 'better-sqlite3'
+import { statementChannel } from '../../system/debug.ts'
+import type { Program, StatementCall, StatementResult, WriteMode } from '../engine/engine.ts'
+import type { PartAnswer, TransactionPart } from './blocking-work-thread.ts'
+import { type BlockingWorkThread, fullPathOf } from './checkpoints.ts'
+import { isBusy, noteWait } from './errors.ts'
+import { handleSettings } from './handle-settings.ts'
+import { patienceMs } from './retry-while-busy.ts'
+import { compileTexts, textKey, valuesOf } from './statement-texts.ts'
+
+/** Writes transactions on a handle of the thread, so that this process waits neither for SQLite nor for the
+ *  disk. The program itself runs here: it sends its statements to the thread, and reads their results. */
+export interface ThreadWriter {
+  /** Whether transactions of this mode are written by the thread: those of long work, once it runs. */
+  writes(mode: WriteMode): boolean
+  /** Runs a program. Returns null if the thread has ended meanwhile: the program has to be run again. */
+  run<T>(program: () => Program<T>, mode: WriteMode): Promise<{ readonly result: T } | null>
+  /** Whether the thread has a handle on the file. */
+  isOpen(): boolean
+  /** Closes the thread's handle. The last handle of a file removes its log. */
+  close(): Promise<void>
+}
+
+const modes: ReadonlySet<WriteMode> = new Set(['bulk', 'removingSome', 'removingLast'])
+
+/** Most statements without a result that wait for the next one. */
+const mostWaiting = 200
+
+let writers = 0
+
+export function threadWriter(db: Database, runningThread: () => BlockingWorkThread | null): ThreadWriter {
+  const writer = ++writers
+  const texts = new Map<string, ReturnType<typeof compileTexts>>()
+  const settings = handleSettings('FULL')
+  let file: string | undefined
+  return { writes: mode => modes.has(mode) && runningThread() !== null, run, isOpen, close }
+
+  function isOpen(): boolean {
+    return file !== undefined
+  }
+
+  async function run<T>(program: () => Program<T>, mode: WriteMode): Promise<{ readonly result: T } | null> {
+    const steps = program()
+    const synchronous = mode === 'removingLast' ? synchronousOf(db) : normal
+    let given = unseen
+    for (let isFirst = true; ; isFirst = false) {
+      let part: ProgramPart<T>
+      try {
+        part = nextPart(steps, given)
+      } catch (error) {
+        if (!isFirst) await send({ statements: [], end: 'ROLLBACK' })
+        throw error
+      }
+      const { calls, end } = part
+      const statements = calls.flatMap(boundTexts)
+      const sent = { statements, ...(isFirst && { synchronous }), ...(end && { end: 'COMMIT' as const }) }
+      const answer = await traced(calls, () => sendWhileBusy(sent))
+      if (answer === null) return null
+      if (answer.error) throw failureOf(answer.error)
+      if (end) return end
+      given = answer.results.at(-1)!
+    }
+  }
+
+  async function close(): Promise<void> {
+    await runningThread()?.askThread('release', { writer }, { isIdle: false })
+    file = undefined
+  }
+
+  /** Waits while another process has the write lock. The thread itself does not wait: it may have begun a
+   *  transaction for another writer of this process. */
+  async function sendWhileBusy(part: Part): Promise<PartAnswer | null> {
+    const began = performance.now()
+    for (;;) {
+      const answer = await send(part)
+      if (!answer?.error || part.synchronous === undefined) return answer
+      const error = failureOf(answer.error)
+      if (!isBusy(error)) return answer
+      const waited = performance.now() - began
+      if (waited >= patienceMs) {
+        noteWait(error, waited)
+        throw error
+      }
+      await pause(1 + Math.random() * 2)
+    }
+  }
+
+  async function send(part: Part): Promise<PartAnswer | null> {
+    const thread = runningThread()
+    if (!thread) return null
+    file ??= fullPathOf(db)
+    return thread.askThread('transact', { writer, file, settings, ...part }, { isIdle: false })
+  }
+
+  function boundTexts(call: StatementCall): TransactionPart['statements'] {
+    const key = textKey(call)
+    const compiled = texts.get(key) ?? compileTexts(call)
+    texts.set(key, compiled)
+    return compiled.map(({ sql, names }) => ({ sql, values: valuesOf(names, call.params) }))
+  }
+}
+
+type Part = Pick<TransactionPart, 'synchronous' | 'statements' | 'end'>
+
+/** The result of a statement whose result is not read. */
+const unseen: StatementResult = { rows: [], changes: 0 }
+
+/** SQLite's number for a commit that does not wait for the disk. */
+const normal = 1
+
+/** The statements of a program up to the first whose result it reads, or to its end. */
+interface ProgramPart<T> {
+  readonly calls: readonly StatementCall[]
+  readonly end: { readonly result: T } | null
+}
+
+function nextPart<T>(program: Program<T>, given: StatementResult): ProgramPart<T> {
+  const calls: StatementCall[] = []
+  let step = program.next(given)
+  while (!step.done) {
+    calls.push(step.value)
+    if (step.value.wants !== 'nothing' || calls.length === mostWaiting) return { calls, end: null }
+    step = program.next(unseen)
+  }
+  return { calls, end: { result: step.value } }
+}
+
+function synchronousOf(db: Database): number {
+  return db.pragma('synchronous', { simple: true }) as number
+}
+
+function failureOf({ message, code }: { readonly message: string; readonly code: string }): Error {
+  return Object.assign(new Error(message), { code })
+}
+
+/** Publishes how long the thread took for the statements of a part. */
+async function traced(
+  calls: readonly StatementCall[],
+  send: () => Promise<PartAnswer | null>,
+): Promise<PartAnswer | null> {
+  if (!statementChannel.hasSubscribers) return send()
+  const start = performance.now()
+  const answer = await send()
+  const results = answer?.error || answer === null ? [] : answer.results
+  const rows = results.reduce((sum, result) => sum + result.rows.length + result.changes, 0)
+  const failure = answer?.error && { error: failureOf(answer.error) }
+  const statements = calls.length > 0 ? calls.map(({ name }) => name) : ['COMMIT']
+  statementChannel.publish({ engine: 'sqlite', statements, rows, ms: performance.now() - start, ...failure })
+  return answer
+}
