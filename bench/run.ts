@@ -7,7 +7,7 @@ import { StoppedError } from './process.ts'
 import { saveRun } from './save.ts'
 import { type Line, rowSeconds, type Suite, scales, stops } from './suite.ts'
 import { suites } from './suites.ts'
-import { table, verdictOf } from './table.ts'
+import { missedRows, table, verdictOf } from './table.ts'
 
 const usage = `npm run bench -- [--quick] [--no-peers] [--rounds n] [--files folder] [--save] [suite …]
 suites: ${suites.map(({ name, when }) => (when === 'byName' ? `${name}*` : name)).join(', ')}
@@ -69,7 +69,13 @@ const about =
   `${missed} missed. Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model.trim()}, ` +
   `load ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}, ` +
   `${new Date().toISOString().slice(0, 10)}, ${bench.scale.rounds} rounds, ${seconds(started)} s`
-const printed = [table(lines), ...stops.map(stop => `\n${stop}.`), `\n${about}`].join('\n')
+const reasons = missedRows(lines)
+const printed = [
+  table(lines),
+  ...stops.map(stop => `\n${stop}.`),
+  ...(reasons === '' ? [] : [`\n${reasons}`]),
+  `\n${about}`,
+].join('\n')
 console.log(printed)
 if (values.save) {
   const words = process.argv.slice(2).filter(word => word !== '--save')

@@ -42,6 +42,8 @@ export interface Line {
   readonly langgraph?: string
   readonly mastra?: string
   readonly note?: string
+  /** The known cause of a missed goal. Printed below the table if it is missed. */
+  readonly why?: string
 }
 
 /** A group of rows, and the tasks of its fresh processes: all at once, or group by group. */

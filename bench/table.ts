@@ -32,3 +32,30 @@ export function verdictOf({ ratio, value, goal, more }: Line): string {
   if (goal === undefined || measured === undefined) return ''
   return (more ? measured >= goal : measured <= goal) ? 'met' : 'missed'
 }
+
+/** The missed rows with their causes, for below the table. Rows with one cause share an entry. */
+export function missedRows(lines: readonly Line[]): string {
+  const missed = lines.filter(line => verdictOf(line) === 'missed')
+  const byCause = Map.groupBy(missed, ({ why = 'the cause is not known.' }) => why)
+  const entries = Array.from(byCause, ([why, rows]) =>
+    wrapped(`- *${rows.map(({ work }) => work).join('; ')}*: ${why}`),
+  )
+  return entries.length === 0 ? '' : ['Missed, and why:', '', ...entries].join('\n')
+}
+
+const width = 110
+
+/** An entry of a list, in lines that are not too long. */
+function wrapped(entry: string): string {
+  const done: string[] = []
+  let line = ''
+  for (const word of entry.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (longer.length <= width) line = longer
+    else {
+      done.push(line)
+      line = `  ${word}`
+    }
+  }
+  return [...done, line].join('\n')
+}
