@@ -39,7 +39,8 @@ describe.each(sectionDeclarations.map(one => [one.path, one] as const))(
     })
 
     it('has the names that its part of a file may have, and no other is accepted', async () => {
-      const parts = path === '' ? [] : path.replaceAll('<name>', path.startsWith('providers') ? 'openai' : 'x').split('.')
+      const parts =
+        path === '' ? [] : path.replaceAll('<name>', path.startsWith('providers') ? 'openai' : 'x').split('.')
       // The setting that says which of two declarations applies.
       const deciding =
         'url' in one.settings ? 'url: https://example.org' : 'command' in one.settings ? 'command: x' : ''
