@@ -82,7 +82,8 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
   const gap = () => {
     if (out.isTerminal && err.isTerminal) say()
   }
-  if (setup.choice.from === 'nothing' && !quiet && !json) for (const line of demoLines(context)) say(line)
+  if (setup.choice.from === 'nothing' && !quiet && !json)
+    for (const line of demoLines(context, { isIncognito: store === null })) say(line)
   for (const line of headerLines(chosen, err, { now: context.now(), keptIn, ...branchOf(target) })) say(line)
   const untaken = untakenText(mediaIn(message), setup.model)
   if (untaken !== null) say(noteLine(untaken, err))

@@ -8,15 +8,25 @@ import { demoNote } from './choose-model.ts'
 import { installedAgents } from './installed-agents.ts'
 
 /** What to print before the demo model answers: at the first run on a terminal, what this is; later one note,
- *  once a day. The day is in a file in the user's state folder. */
-export function demoLines({ env, err, now }: Pick<CommandContext, 'env' | 'err' | 'now'>): readonly string[] {
+ *  once a day. Both are remembered in a file in the user's state folder, unless nothing may be kept. */
+export function demoLines(
+  { env, err, now }: Pick<CommandContext, 'env' | 'err' | 'now'>,
+  { isIncognito }: { readonly isIncognito: boolean },
+): readonly string[] {
   const file = stateFile(env)
-  const today = dayOf(now())
-  const last = lastDay(file)
-  if (last === today) return []
-  rememberDay(file, today)
-  if (last !== null || !err.isTerminal) return [noteLine(demoNote, err)]
-  return welcome(err, env.PATH ?? '')
+  const before = readState(file)
+  const day = dayOf(now())
+  const isFirst = err.isTerminal && !before.welcomed
+  if (before.day === day && !isFirst) return []
+  if (!isIncognito) rememberState(file, { day, welcomed: before.welcomed || isFirst })
+  return isFirst ? welcome(err, env.PATH ?? '') : [noteLine(demoNote, err)]
+}
+
+/** What was printed before. */
+interface NoteState {
+  /** The day of the last note: `2026-11-17`. */
+  readonly day: string | null
+  readonly welcomed: boolean
 }
 
 function welcome(err: Output, path: string): readonly string[] {
@@ -37,7 +47,7 @@ function welcome(err: Output, path: string): readonly string[] {
 
 function stateFile(env: CommandContext['env']): string | null {
   try {
-    return join(userFolder(env, 'XDG_STATE_HOME', '.local/state'), 'skein', 'demo-note-day')
+    return join(userFolder(env, 'XDG_STATE_HOME', '.local/state'), 'skein', 'demo-note.json')
   } catch {
     return null // Without a home folder.
   }
@@ -51,20 +61,21 @@ function dayOf(time: number): string {
     .join('-')
 }
 
-function lastDay(file: string | null): string | null {
+function readState(file: string | null): NoteState {
   try {
-    return file === null ? null : readFileSync(file, 'utf8').trim()
+    const { day, welcomed } = JSON.parse(readFileSync(file ?? '', 'utf8')) as Partial<NoteState>
+    return { day: typeof day === 'string' ? day : null, welcomed: welcomed === true }
   } catch {
-    return null
+    return { day: null, welcomed: false }
   }
 }
 
 /** Without the file, the note is printed again next time. */
-function rememberDay(file: string | null, day: string): void {
+function rememberState(file: string | null, state: NoteState): void {
   if (file === null) return
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    writeFileSync(file, `${day}\n`, { mode: 0o600 })
+    writeFileSync(file, `${JSON.stringify(state)}\n`, { mode: 0o600 })
   } catch {
     // The home may be read-only.
   }
