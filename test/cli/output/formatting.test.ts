@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { reportError } from '../../../src/cli/command-line/error-report.ts'
 import { UsageError } from '../../../src/cli/command-line/usage-error.ts'
 import { cut, cutLineMiddle, padEnd, widthOf } from '../../../src/cli/output/cut.ts'
+import { wrapPieces } from '../../../src/cli/output/drawn-row.ts'
 import {
   formatBytes,
   formatCount,
@@ -254,4 +255,10 @@ describe('a note on a terminal', () => {
   test('is one line without a terminal', () => {
     expect(noteLine(note, output(40, false))).not.toContain('\n')
   })
+})
+
+test('a space before an ideograph stays', () => {
+  const paint = (text: string) => text
+  const rows = wrapPieces([{ text: 'See this. 你好 🎉', paint }], { width: 12 })
+  expect(rows.map(row => row.map(({ text }) => text).join(''))).toEqual(['See this. 你', '好 🎉'])
 })
