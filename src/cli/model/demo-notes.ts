@@ -1,11 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { userFolder } from '../../system/home-folder.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import type { Output } from '../output/output.ts'
 import { noteLine } from '../output/print.ts'
 import { demoNote } from './choose-model.ts'
-import { installedAgents } from './installed-agents.ts'
 
 /** What to print before the demo model answers: at the first run on a terminal, what this is; later one note,
  *  once a day. Both are remembered in a file in the user's state folder, unless nothing may be kept. */
@@ -78,5 +77,41 @@ function rememberState(file: string | null, state: NoteState): void {
     writeFileSync(file, `${JSON.stringify(state)}\n`, { mode: 0o600 })
   } catch {
     // The home may be read-only.
+  }
+}
+
+/** The agents that `skein agent <name>` starts, by the command that their users have installed. */
+const agents: readonly (readonly [command: string, name: string, title: string])[] = [
+  ['claude', 'claude', 'Claude Code'],
+  ['codex', 'codex', 'Codex'],
+  ['gemini', 'gemini', 'Gemini CLI'],
+  ['copilot', 'copilot', 'Copilot'],
+  ['opencode', 'opencode', 'opencode'],
+  ['goose', 'goose', 'goose'],
+  ['qwen', 'qwen', 'Qwen Code'],
+  ['kimi', 'kimi', 'Kimi'],
+  ['cline', 'cline', 'Cline'],
+]
+
+interface InstalledAgent {
+  /** The name after `skein agent`. */
+  readonly name: string
+  readonly title: string
+}
+
+/** The agents on the PATH. */
+function installedAgents(path: string): readonly InstalledAgent[] {
+  const folders = path.split(delimiter).filter(Boolean)
+  return agents.flatMap(([command, name, title]) =>
+    folders.some(folder => isProgram(join(folder, command))) ? [{ name, title }] : [],
+  )
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
   }
 }

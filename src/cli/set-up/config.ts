@@ -163,7 +163,7 @@ function showModels(config: Config, context: CommandContext): void {
       { header: 'NAME', gap: ' ', paint: out.style.title },
       { header: 'MODEL', shrinksTo: 12 },
       { header: 'WINDOW', align: 'right' },
-      { header: 'KEY', shrinksTo: 12 },
+      { header: 'KEY', shrinksTo: 12, drops: true },
     ] as const
     const options = { dots: out.style.symbols.dots, paintHeader: out.style.faint }
     for (const line of tableLines(rows, columns, out.width, options)) out.line(line)

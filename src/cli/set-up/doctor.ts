@@ -13,6 +13,7 @@ import { chooseModel } from '../model/choose-model.ts'
 import { missingKey, presentKeys } from '../model/provider-keys.ts'
 import { formatBytes, formatInteger, plural } from '../output/number.ts'
 import { createProgressBar } from '../output/progress-bar.ts'
+import { wrap } from '../output/wrap.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { shownLocation } from '../store/store-location.ts'
 
@@ -33,7 +34,11 @@ export const doctorCommand: CommandHandler = async (_given, context) => {
     const { style } = context.out
     for (const { name, status, message } of checks) {
       if (context.quiet && status === 'ok') continue
-      context.out.line(`${style[status](style.symbols[status])} ${name.padEnd(8)} ${style.safe(message)}`)
+      const { isTerminal, width } = context.out
+      const room = isTerminal ? Math.max(20, width - 11) : Number.POSITIVE_INFINITY
+      const [first = '', ...more] = wrap(style.safe(message), room)
+      context.out.line(`${style[status](style.symbols[status])} ${name.padEnd(8)} ${first}`)
+      for (const line of more) context.out.line(`${' '.repeat(11)}${line}`)
     }
     const counts = [
       ...(problems > 0 ? [plural(problems, 'problem')] : []),

@@ -198,6 +198,14 @@ describe('tables', () => {
   test('shrinks only the columns that may shrink', () =>
     expect(tableLines(rows, columns, 10)[1]).toBe('a7xk5f  Reconne…    now    58'))
 
+  test('leaves out a column that may be dropped, if the others do not fit with it', () => {
+    const dropping = columns.map((column, i) =>
+      i === columns.length - 1 ? { ...column, drops: true as const } : column,
+    )
+    expect(tableLines(rows, dropping, 24)[1]).toBe('a7xk5f  Reconne…     now')
+    expect(tableLines(rows, dropping, 60)[1]).toMatch(/58$/)
+  })
+
   test('ignores colours when it aligns', () => {
     const painted = tableLines(rows, [{ paint: text => `\x1b[36m${text}\x1b[39m` }, ...columns.slice(1)], 60)
     expect(painted[1]!.startsWith('\x1b[36ma7xk5f\x1b[39m  Reconnect')).toBe(true)
