@@ -202,7 +202,7 @@ describe('tables', () => {
     const dropping = columns.map((column, i) =>
       i === columns.length - 1 ? { ...column, drops: true as const } : column,
     )
-    expect(tableLines(rows, dropping, 24)[1]).toBe('a7xk5f  Reconne…     now')
+    expect(tableLines(rows, dropping, 24)[1]).toBe('a7xk5f  Reconnec…    now')
     expect(tableLines(rows, dropping, 60)[1]).toMatch(/58$/)
   })
 
