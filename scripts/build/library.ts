@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { minifySync } from 'rolldown/utils'
 import { isOurs, refuseTrouble, small, smallest } from './bundle.ts'
+import { breakLines } from './line-breaks.ts'
 import { builtinsLater, bundledDriver, driverNotice, hiddenRequire } from './plugins.ts'
 import { vendorFiles } from './vendor.ts'
 
@@ -26,10 +27,6 @@ const groups = [
   { name: 'stores', test: /[\\/]src[\\/]stores[\\/](engine|check|programs)[\\/]/ },
   { name: 'sqlite', test: /[\\/]src[\\/]stores[\\/]sqlite[\\/](?!index|engine)|better-sqlite3/ },
 ].map((group, i, { length }) => ({ ...group, priority: length - i, tags: ['$initial' as const] }))
-
-/** With line breaks: Node prints the source line of an uncaught error, and a file in one line would fill the
- *  screen of a developer. */
-const readable = { ...small, codegen: { ...small.codegen, removeWhitespace: false } }
 
 /** A file of the library, and the modules in it. */
 export interface LibraryFile {
@@ -60,14 +57,17 @@ export async function bundleLibrary(folder: string): Promise<readonly LibraryFil
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'shared/[name].js',
-    minify: readable,
-    comments: { jsdoc: false },
+    minify: small,
     banner: ({ name }) => (name === 'sqlite' ? driverNotice : ''),
     codeSplitting: { groups },
   })
   await library.close()
   inlineHelpers(join(folder, 'shared'))
   shortenNames(join(folder, 'testing/index.js'))
+  for (const { fileName, type } of output) {
+    const path = join(folder, fileName)
+    if (type === 'chunk') writeFileSync(path, breakLines(readFileSync(path, 'utf8')))
+  }
   return output.flatMap(file =>
     file.type === 'chunk' ? [{ name: file.fileName, isEntry: file.isEntry, modules: file.moduleIds }] : [],
   )

@@ -18,9 +18,9 @@ export async function parseYamlValue(text: string): Promise<YamlValue> {
   return document.errors.length > 0 ? text : (document.toJS() as YamlValue)
 }
 
-/** The text of a settings file with one value changed. A value that is replaced by another single value changes
- *  only its own characters; otherwise comments, order and blank lines stay. Throws InvalidError if the text is
- *  not YAML, or if a part of the path is not a mapping. */
+/** The text of a settings file with one value changed. A value that is replaced by another single value
+ *  changes only its own characters; otherwise comments, order and blank lines stay. Throws InvalidError if
+ *  the text is not YAML, or if a part of the path is not a mapping. */
 export async function setInYaml(
   text: string,
   path: readonly string[],

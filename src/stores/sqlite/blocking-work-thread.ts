@@ -186,8 +186,9 @@ function newThread(ended: () => void): Thread {
     eval: true,
     workerData: driverOfThread(),
     execArgv: [],
-    // Enough for a batch of the search index, twice. A copy of the log leaves 4 kB of garbage: in a larger heap
-    // it would be collected after thousands of copies, which is hours, and the process would seem to leak.
+    // Enough for a batch of the search index, twice. A copy of the log leaves 4 kB of garbage: in a larger
+    // heap it would be collected after thousands of copies, which is hours, and the process would seem to
+    // leak.
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
   })
   const waiting = new Map<number, Waiting>()
