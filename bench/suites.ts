@@ -26,6 +26,7 @@ import { searchSuite } from './rows/search.ts'
 import { startSuite } from './rows/start.ts'
 import { stopSuite } from './rows/stop.ts'
 import { tailSuite } from './rows/tail.ts'
+import { usersSuite } from './rows/users.ts'
 import { writersSuite } from './rows/writers.ts'
 import type { Suite } from './suite.ts'
 
@@ -44,6 +45,7 @@ export const suites: readonly Suite[] = [
   postgresSuite,
   callersSuite,
   poolerSuite,
+  usersSuite,
   dispatchSuite,
   copySuite,
   httpSuite,

@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { bundleCommand } from './build/bundle.ts'
+import { bundleCommand, bundled } from './build/bundle.ts'
 import { bundleLibrary } from './build/library.ts'
 import { writeLicenses } from './build/licenses.ts'
 import { pruneTypes } from './build/prune-types.ts'
 import { forgetBuild, rememberBuild, stampOf } from './build/source-stamp.ts'
+import { bundleVendor } from './build/vendor.ts'
 import { root, run } from './check/command.ts'
 
 /** Builds `dist/`: the types, the entry points of the library with the files that they share, and the
@@ -22,6 +23,8 @@ pruneTypes(
   files.flatMap(({ name, isEntry }) => (isEntry ? [name] : [])),
 )
 await bundleCommand(command)
-writeLicenses(root, join(root, 'dist/licenses.txt'))
+const vendored = await bundleVendor(join(root, 'dist/vendor'))
+const inFiles = [...bundled, 'better-sqlite3'].map(name => join(root, 'node_modules', name))
+writeLicenses([...inFiles, ...vendored], join(root, 'dist/licenses.txt'))
 await run(process.execPath, [join(root, 'scripts/build/compile.ts'), join(command, 'main.cjs')])
 rememberBuild(root, stamp)

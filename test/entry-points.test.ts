@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleLibrary, type LibraryFile } from '../scripts/build/library.ts'
+import { bundleVendor } from '../scripts/build/vendor.ts'
 import { strangeEnvironment } from './support/place.ts'
 import { type Run, runWithWitness } from './support/witness.ts'
 
@@ -32,6 +33,7 @@ beforeAll(async () => {
   copyFileSync(join(root, 'package.json'), join(place, 'package.json'))
   symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
   bundled = await bundleLibrary(dist)
+  await bundleVendor(join(dist, 'vendor'))
   files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.js'))
 })
 afterAll(() => rmSync(place, { recursive: true, force: true }))

@@ -30,7 +30,7 @@ export async function handOver(world: AgentWorld, next: AgentWorld | null): Prom
   const isOurs = client.messages.some(message => message?.method === 'terminal/create')
   const sent = isOurs ? results : results.filter(one => outputsIn(client, sessionId).includes(one))
   await client.kill9()
-  return { terminal: await shownAgain(world, sessionId, sent), facts: await knownTo(next, sessionId) }
+  return { terminal: await shownAgain(world, sessionId, sent), facts: await knownTo(next, sessionId, sent) }
 }
 
 /** Whether a load shows the output of every command that was sent to the editor, and the store has it. */
@@ -75,8 +75,9 @@ async function storedResults(file: string): Promise<string> {
     .join('\n')
 }
 
-/** The facts in the first request of another agent that continues the conversation. */
-async function knownTo(next: AgentWorld | null, sessionId: string): Promise<Cell> {
+/** The facts in the first request of another agent that continues the conversation. The output of a command
+ *  that the first agent has not sent to its editor cannot be known, and does not count; the cell says so. */
+async function knownTo(next: AgentWorld | null, sessionId: string, sent: readonly string[]): Promise<Cell> {
   if (!next) return notOffered
   const client = await next.start(asZed())
   try {
@@ -85,15 +86,19 @@ async function knownTo(next: AgentWorld | null, sessionId: string): Promise<Cell
     const asked = next.model.asked('next')
     if (!asked) return 'no: the model was not asked'
     const request = asked.messages.map(({ text }) => text).join('\n')
+    const unsent = results.filter(one => !sent.includes(one))
     const { found, missing } = factsIn(request)
     const file = transcriptIn(request)
     const rest = factsIn(`${request}${file === null ? '' : readFileSync(file, 'utf8')}`)
+    const nowhere = rest.missing.map(({ text }) => text).filter(one => !unsent.includes(one))
+    const all = codingFacts.length - unsent.length
     const isGood =
-      found >= codingFacts.length * 0.9 &&
-      rest.missing.length === 0 &&
+      found >= all * 0.9 &&
+      nowhere.length === 0 &&
       missing.every(({ kind }) => kind !== 'decision' && kind !== 'spec')
-    const lost = rest.missing.length > 0 ? `, ${rest.missing.map(({ text }) => text).join('; ')} nowhere` : ''
-    return `${isGood ? 'yes' : 'no'}: ${found} of ${codingFacts.length} in ${next.name}${lost}`
+    const lost = nowhere.length > 0 ? `, ${nowhere.join('; ')} nowhere` : ''
+    const silent = unsent.length > 0 ? `, ${unsent.length} results not sent to the editor` : ''
+    return `${isGood ? 'yes' : 'no'}: ${found} of ${all} in ${next.name}${lost}${silent}`
   } finally {
     await client.kill9()
   }

@@ -25,7 +25,7 @@ export function readDocExamples(): readonly DocExample[] {
 
 /** Pages whose code is programs. A block that begins with `// name.ts` is a file with that name, next to the
  *  page's other ones. In `agent.md`, only blocks with the word `run` are whole programs. */
-const pages = ['store.md', 'ai-sdk.md', 'agent.md', 'testing-your-app.md', 'drivers.md']
+const pages = ['store.md', 'ai-sdk.md', 'agent.md', 'testing-your-app.md', 'drivers.md', 'transactions.md']
 
 /** The programs in the pages. */
 export function readPageExamples(): readonly DocExample[] {

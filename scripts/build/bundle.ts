@@ -2,15 +2,23 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OutputOptions, type RolldownLog, rolldown } from 'rolldown'
 import { builtinsLater, bundledDriver, driverNotice } from './plugins.ts'
+import { vendorFiles } from './vendor.ts'
 
 const root = join(import.meta.dirname, '../..')
 
 /** Without comments and white space, and with short local names. Names of functions and classes are kept:
  *  stacks and errors show them. */
 export const small = {
-  compress: false,
+  compress: { keepNames: { function: true, class: true } },
   mangle: { keepNames: true },
   codegen: { removeWhitespace: true, legalComments: 'inline' },
+} as const satisfies OutputOptions['minify']
+
+/** The same with short names of functions, for files whose stacks only we read. */
+export const smallest = {
+  ...small,
+  compress: { keepNames: { function: false, class: true } },
+  mangle: { keepNames: { function: false, class: true } },
 } as const satisfies OutputOptions['minify']
 
 /** The modules of `ls`, `show` and `search` are in one file; the others are in files that are loaded on
@@ -28,9 +36,9 @@ export async function bundleCommand(folder: string): Promise<void> {
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name]-[hash].cjs',
     sourcemap: true,
-    minify: small,
+    minify: smallest,
   }
-  const plugins = [builtinsLater('cjs'), bundledDriver(root, { ownError: false })]
+  const plugins = [builtinsLater('cjs'), bundledDriver(root, { ownError: false }), vendorFiles()]
   const main = await rolldown({
     input: {
       main: join(root, 'src/cli/main.ts'),
@@ -90,7 +98,7 @@ function inlineRuntime(folder: string): void {
 
 /** Packages that the bundles contain: one is small and used by few, the others would make an installation
  *  larger than what is used of them. Their licences are in `dist/licenses.txt`. */
-export const bundled = ['zod-to-json-schema', 'marked', 'lowlight', 'highlight.js', 'devlop', 'dequal']
+export const bundled = ['zod-to-json-schema', 'marked']
 
 /** One of our files; a runtime helper that the bundler adds for syntax that Node 22 does not know: `using`;
  *  or a file of a package that the bundles contain. */

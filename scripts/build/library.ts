@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { isOurs, refuseTrouble, small } from './bundle.ts'
+import { minifySync } from 'rolldown/utils'
+import { isOurs, refuseTrouble, small, smallest } from './bundle.ts'
 import { builtinsLater, bundledDriver, driverNotice, hiddenRequire } from './plugins.ts'
+import { vendorFiles } from './vendor.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -42,7 +44,7 @@ export async function bundleLibrary(folder: string): Promise<readonly LibraryFil
     exports: Readonly<Record<string, string>>
   }
   const names = Object.values(exports).flatMap(path => /^\.\/dist\/(.+)\.js$/.exec(path)?.[1] ?? [])
-  const replacing = [builtinsLater('esm'), bundledDriver(root, { ownError: true })]
+  const replacing = [builtinsLater('esm'), bundledDriver(root, { ownError: true }), vendorFiles()]
   const library = await rolldown({
     input: Object.fromEntries(names.map(name => [name, join(root, `src/${name}.ts`)])),
     platform: 'node',
@@ -65,9 +67,18 @@ export async function bundleLibrary(folder: string): Promise<readonly LibraryFil
   })
   await library.close()
   inlineHelpers(join(folder, 'shared'))
+  shortenNames(join(folder, 'testing/index.js'))
   return output.flatMap(file =>
     file.type === 'chunk' ? [{ name: file.fileName, isEntry: file.isEntry, modules: file.moduleIds }] : [],
   )
+}
+
+/** Shortens the names of functions in the contract of a store, the largest file: its assertions and the names
+ *  of its cases say where a driver fails. */
+function shortenNames(path: string): void {
+  const { code, errors } = minifySync(path, readFileSync(path, 'utf8'), { ...smallest, module: true })
+  if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('\n'))
+  writeFileSync(path, code)
 }
 
 /** Copies the helpers of the bundler into the SQLite driver. The colours of code use them too, so they are a

@@ -1,22 +1,27 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bundled } from './bundle.ts'
 
-/** Writes the licences of the packages that the bundles contain into one file. `from` is the folder of the
- *  package that is built. Throws if a licence is not found. */
-export function writeLicenses(from: string, file: string): void {
-  const folders = [join(from, 'node_modules'), join(from, 'node_modules/lowlight/node_modules')]
-  const texts = [...bundled, 'better-sqlite3'].map(name => {
-    // The nested one is the one that is bundled.
-    const folder = folders.map(one => join(one, name)).findLast(existsSync)
-    const text = folder === undefined ? undefined : licenseIn(folder)
-    if (text === undefined) throw new Error(`no licence of ${name} was found`)
-    return `# ${name}\n\n${text.trim()}\n`
+/** Writes the licences of the packages in these folders, which the bundles contain, into one file. Throws if
+ *  a licence is not found. */
+export function writeLicenses(folders: readonly string[], file: string): void {
+  const texts = folders.map(folder => {
+    const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+    return `# ${manifest.name} ${manifest.version}\n\n${licenseIn(folder, manifest).trim()}\n`
   })
   writeFileSync(file, `Packages that are part of these files, and their licences.\n\n${texts.join('\n')}`)
 }
 
-function licenseIn(folder: string): string | undefined {
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly license?: string
+}
+
+/** The licence of a package. Some have no file, and name it in their manifest. */
+function licenseIn(folder: string, { name: packageName, license }: Manifest): string {
   const name = readdirSync(folder).find(file => /^licen[sc]e/i.test(file))
-  return name === undefined ? undefined : readFileSync(join(folder, name), 'utf8')
+  if (name !== undefined) return readFileSync(join(folder, name), 'utf8')
+  if (license !== 'MIT') throw new Error(`no licence was found in ${folder}`)
+  const own = readFileSync(join(import.meta.dirname, '../../LICENSE'), 'utf8')
+  return own.replace(/^Copyright .*$/m, `Copyright (c) the authors of ${packageName}`)
 }

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { strangeEnvironment } from '../../test/support/place.ts'
 import { CommandError, root, run } from './command.ts'
 import { checkInProject } from './project.ts'
@@ -29,8 +29,11 @@ async function tryInstalled(place: string, tarball: string, manifest: Manifest):
   writeFileSync(join(place, 'package.json'), '{ "private": true, "type": "module" }\n')
   const flags = ['--no-audit', '--no-fund', '--prefer-offline']
   await run('npm', ['install', ...flags, tarball, `pg@${manifest.devDependencies.pg}`], { cwd: place })
-  const maps = readdirSync(join(place, 'node_modules/skein'), { recursive: true, encoding: 'utf8' })
-  if (maps.some(name => name.endsWith('.map'))) throw new Error('the package has source maps without sources')
+  const names = readdirSync(join(place, 'node_modules/skein'), { recursive: true, encoding: 'utf8' })
+  if (names.some(name => name.endsWith('.map')))
+    throw new Error('the package has source maps without sources')
+  checkSize(join(place, 'node_modules/skein'), names)
+  checkLinks(join(place, 'node_modules/skein'), names)
   await runCommand(place)
   await failReadably(place)
   const entries = Object.keys(manifest.exports)
@@ -42,6 +45,31 @@ async function tryInstalled(place: string, tarball: string, manifest: Manifest):
     entries.filter(entry => entry !== './postgres'),
   )
   return 3 + entries.length + (await checkInProject(place))
+}
+
+/** Half of 8.9 MB, which the package once had. */
+const mostBytes = 4_450_000
+
+function checkSize(folder: string, names: readonly string[]): void {
+  const bytes = names.reduce((sum, name) => sum + sizeOf(join(folder, name)), 0)
+  if (bytes > mostBytes) throw new Error(`the package has ${bytes} bytes unpacked; the limit is ${mostBytes}`)
+}
+
+function sizeOf(path: string): number {
+  const found = statSync(path)
+  return found.isFile() ? found.size : 0
+}
+
+/** Links between the pages lead to files of the package, except those that the README names as links into the
+ *  repository. */
+function checkLinks(folder: string, names: readonly string[]): void {
+  for (const name of names.filter(one => one.endsWith('.md'))) {
+    const text = readFileSync(join(folder, name), 'utf8').replace(/^- In the repository only:.*?\n\n/ms, '')
+    for (const [, target = ''] of text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)) {
+      if (/^[a-z]+:/.test(target) || existsSync(join(folder, dirname(name), target))) continue
+      throw new Error(`${name} links to ${target}, which is not in the package`)
+    }
+  }
 }
 
 /** The command finds its files and its addon where a package manager has installed them. */

@@ -6,47 +6,53 @@ import { wrap } from './output/wrap.ts'
 const groups: readonly CommandGroup[] = ['Talk', 'Look', 'Keep', 'Set up']
 
 /** Fits the narrowest usual terminal, and also pagers, mails and web pages. */
-const width = 80
+const usual = 80
 
-/** `skein --help`: an overview of all commands. */
-export function helpOverview(): string {
+/** Below this width, an option and its text get rows of their own. */
+const narrow = 64
+
+/** `skein --help`: an overview of all commands. A terminal may be narrower than usual, but lines never get
+ *  longer in a wider one. */
+export function helpOverview(columns: number = usual): string {
+  const width = Math.min(columns, usual)
   const seen = new Set<string>()
   const listed = groups.flatMap(group => {
     // A noun with several verbs is listed once; its help has the verbs.
     const words = commands.filter(command => command.group === group).map(({ name }) => nounOf(name))
     const names = [...new Set(words)].filter(name => !seen.has(name))
     for (const name of names) seen.add(name)
-    return names.length === 0 ? [] : hanging(`${group.padEnd(8)}`, names.join('  '))
+    return names.length === 0 ? [] : hanging(`${group.padEnd(8)}`, names.join('  '), width)
   })
   const options = { ...prompt.options, ...commonOptions, version: { short: 'V', help: 'which one this is' } }
   return [
-    'Skein keeps the conversations of AI agents.',
+    ...wrap('Skein keeps the conversations of AI agents.', width),
     '',
-    ...exampleLines(prompt.examples, 4),
+    ...exampleLines(prompt.examples, 4, width),
     '',
     ...listed,
     '',
-    ...optionLines(options),
+    ...optionLines(options, width),
     '',
-    'Exit: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 130 interrupted',
-    'skein <command> --help has examples. Docs: docs/cli.md',
+    ...wrap('Exit: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 130 interrupted', width),
+    ...wrap('skein <command> --help has examples. Docs: docs/cli.md', width),
     '',
   ].join('\n')
 }
 
 /** The help of one command, with examples first. */
-export function commandHelp(command: Command): string {
+export function commandHelp(command: Command, columns: number = usual): string {
+  const width = Math.min(columns, usual)
   const also = alsoTyped(command.aliases ?? [])
   return [
     ...wrap(`${capital(command.summary)}.`, width),
     '',
-    ...exampleLines(command.examples, 2),
+    ...exampleLines(command.examples, 2, width),
     '',
-    `Usage: ${usageLine(command)}`,
-    ...(also === '' ? [] : hanging('Also:  ', also)),
-    ...otherVerbs(command.name),
+    ...hanging('Usage: ', usageLine(command), width),
+    ...(also === '' ? [] : hanging('Also:  ', also, width)),
+    ...otherVerbs(command.name, width),
     '',
-    ...optionLines(optionsOf(command)),
+    ...optionLines(optionsOf(command), width),
     '',
   ].join('\n')
 }
@@ -57,12 +63,12 @@ function nounOf(name: string): string {
 }
 
 /** The other commands of the same noun: `skein dispatch submit|work|show`. */
-function otherVerbs(name: string): readonly string[] {
+function otherVerbs(name: string, width: number): readonly string[] {
   const noun = nounOf(name)
   const others = commands.map(one => one.name).filter(one => one !== name && one.startsWith(`${noun} `))
   if (others.length === 0) return []
   const verbs = others.map(one => one.slice(noun.length + 1))
-  return hanging('More:  ', `skein ${noun} ${verbs.join('|')}`)
+  return hanging('More:  ', `skein ${noun} ${verbs.join(width < usual ? ' | ' : '|')}`, width)
 }
 
 /** Other names, grouped by noun: `skein conversation print|show|view`. */
@@ -93,28 +99,32 @@ export function usageLine({ name, arguments: args, options }: Command): string {
 }
 
 /** Each example with its explanation next to it, or below it if the line is too wide. */
-function exampleLines(examples: Command['examples'], gap: number): readonly string[] {
+function exampleLines(examples: Command['examples'], gap: number, width: number): readonly string[] {
   const column = Math.max(...examples.map(([typed]) => typed.length)) + 2 + gap
   const fits = examples.every(([, what]) => column + what.length <= width)
   return examples.flatMap(([typed, what]) =>
     fits
       ? [`  ${typed}`.padEnd(column) + what]
-      : [`  ${typed}`, ...wrap(what, width - 6).map(line => `      ${line}`)],
+      : [...hanging('  ', typed, width), ...hanging('      ', what, width)],
   )
 }
 
-function optionLines(options: Readonly<Record<string, CommandOption>>): readonly string[] {
+function optionLines(options: Readonly<Record<string, CommandOption>>, width: number): readonly string[] {
   const shown = Object.entries(options).filter(([, option]) => !option.hidden)
   const flags = shown.map(([name, { short, value, equals }]) => {
     const valueText = value ? ` ${value}` : equals ? `[=${equals}]` : ''
     return `  ${short ? `-${short}, ` : '    '}--${name}${valueText}`
   })
   const column = Math.max(...flags.map(flag => flag.length)) + 2
-  return shown.flatMap(([, { help }], i) => hanging(flags[i]!.padEnd(column), help))
+  return shown.flatMap(([, { help }], i) =>
+    width < narrow
+      ? [flags[i]!, ...hanging('          ', help, width)]
+      : hanging(flags[i]!.padEnd(column), help, width),
+  )
 }
 
 /** A name and its text. Wrapped lines are aligned with the beginning of the text. */
-function hanging(name: string, text: string): readonly string[] {
+function hanging(name: string, text: string, width: number): readonly string[] {
   const [first = '', ...more] = wrap(text, width - name.length)
   return [name + first, ...more.map(line => ' '.repeat(name.length) + line)]
 }

@@ -60,7 +60,9 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
   const { command, rest, wantsHelp, calledAs } = findCommand(argv)
   if (wantsHelp) {
     const { commandHelp: helpOf, helpOverview: overview } = await import('./help.ts')
-    openOutput(1, process.env, { onLost }).write(command.name === '' ? overview() : helpOf(command))
+    const out = openOutput(1, process.env, { onLost })
+    const columns = out.isTerminal ? out.width : undefined
+    out.write(command.name === '' ? overview(columns) : helpOf(command, columns))
     return exitCode.ok
   }
   const args = { ...parseArgs(command, rest), ...(calledAs !== undefined && { calledAs }) }

@@ -16,12 +16,15 @@ export interface FoundSetting {
 /** Finds the setting or the section that a dotted path names. Names of members may contain dots. Null if there
  *  is none. */
 export function findSetting(typed: string): FoundSetting | null {
-  for (const section of sectionDeclarations) {
-    for (const [name, setting] of Object.entries(section.settings)) {
-      const declared = section.path === '' ? name : `${section.path}.${name}`
-      const below = isMapping(setting) ? '(?:\\.(?<below>.+))?' : ''
-      const found = matched(declared, typed, below)
-      if (found) return { path: found, declared, section, setting }
+  // A declared setting comes before a member of a mapping: `models.x.price.input`.
+  for (const isBelow of [false, true]) {
+    for (const section of sectionDeclarations) {
+      for (const [name, setting] of Object.entries(section.settings)) {
+        if (isBelow && !isMapping(setting)) continue
+        const declared = section.path === '' ? name : `${section.path}.${name}`
+        const path = matched(declared, typed, isBelow ? '\\.(?<below>.+)' : '')
+        if (path) return { path, declared, section, setting }
+      }
     }
   }
   return sectionDeclarations.map(section => sectionAt(section, typed)).find(found => found !== null) ?? null

@@ -5,12 +5,7 @@ import { modelOf } from './wrap.ts'
 
 export async function openAnthropic(name: string, settings: Settings): Promise<Model> {
   const apiKey = neededKey('anthropic', ['ANTHROPIC_API_KEY'], settings)
-  const given = [
-    settings.baseUrls.anthropic,
-    setting(settings, 'ANTHROPIC_BASE_URL'),
-    'https://api.anthropic.com',
-  ]
-  const baseURL = versioned(addressOf('anthropic', ...given), 'v1')
+  const baseURL = anthropicAddress(settings)
   const { createAnthropic } = await import('@ai-sdk/anthropic')
   const provider = createAnthropic({ apiKey, baseURL, ...settings.fetch })
   return modelOf(provider(name), {
@@ -20,4 +15,14 @@ export async function openAnthropic(name: string, settings: Settings): Promise<M
     access: { ...keyAccess('anthropic', ['ANTHROPIC_API_KEY'], settings), address: baseURL },
     dialect: anthropicDialect,
   })
+}
+
+/** The address of the API. */
+export function anthropicAddress(settings: Settings): string {
+  const given = [
+    settings.baseUrls.anthropic,
+    setting(settings, 'ANTHROPIC_BASE_URL'),
+    'https://api.anthropic.com',
+  ]
+  return versioned(addressOf('anthropic', ...given), 'v1')
 }

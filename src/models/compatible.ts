@@ -20,13 +20,18 @@ export async function openCompatible(name: string, settings: Settings): Promise<
 }
 
 export async function openOllama(name: string, settings: Settings): Promise<Model> {
-  const host = settings.baseUrls.ollama ?? setting(settings, 'OLLAMA_HOST') ?? '127.0.0.1:11434'
-  const baseURL = versioned(addressOf('ollama', reachable(host)), 'v1')
+  const baseURL = ollamaAddress(settings)
   const keyVariables = ['OLLAMA_API_KEY']
   return openChat(
     { provider: 'ollama', name, baseURL, keyVariables, addressVariable: undefined, dialect: ollamaDialect },
     settings,
   )
+}
+
+/** The address of the API that is compatible with OpenAI's. */
+export function ollamaAddress(settings: Settings): string {
+  const host = settings.baseUrls.ollama ?? setting(settings, 'OLLAMA_HOST') ?? '127.0.0.1:11434'
+  return versioned(addressOf('ollama', reachable(host)), 'v1')
 }
 
 interface ChatServer {

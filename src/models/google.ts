@@ -6,13 +6,7 @@ import { modelOf } from './wrap.ts'
 export async function openGoogle(name: string, settings: Settings): Promise<Model> {
   const variables = ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'] as const
   const apiKey = neededKey('google', variables, settings)
-  const given = [
-    settings.baseUrls.google,
-    setting(settings, 'GOOGLE_GENERATIVE_AI_BASE_URL'),
-    setting(settings, 'GOOGLE_GEMINI_BASE_URL'),
-    'https://generativelanguage.googleapis.com',
-  ]
-  const baseURL = versioned(addressOf('google', ...given), 'v1beta')
+  const baseURL = googleAddress(settings)
   const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
   const provider = createGoogleGenerativeAI({
     apiKey,
@@ -26,4 +20,15 @@ export async function openGoogle(name: string, settings: Settings): Promise<Mode
     access: { ...keyAccess('google', variables, settings), address: baseURL },
     dialect: googleDialect,
   })
+}
+
+/** The address of the API. */
+export function googleAddress(settings: Settings): string {
+  const given = [
+    settings.baseUrls.google,
+    setting(settings, 'GOOGLE_GENERATIVE_AI_BASE_URL'),
+    setting(settings, 'GOOGLE_GEMINI_BASE_URL'),
+    'https://generativelanguage.googleapis.com',
+  ]
+  return versioned(addressOf('google', ...given), 'v1beta')
 }

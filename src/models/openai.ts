@@ -5,8 +5,7 @@ import { modelOf } from './wrap.ts'
 
 export async function openOpenai(name: string, settings: Settings): Promise<Model> {
   const apiKey = neededKey('openai', ['OPENAI_API_KEY'], settings)
-  const given = [settings.baseUrls.openai, setting(settings, 'OPENAI_BASE_URL'), 'https://api.openai.com/v1']
-  const baseURL = addressOf('openai', ...given)
+  const baseURL = openaiAddress(settings)
   const { createOpenAI } = await import('@ai-sdk/openai')
   const provider = createOpenAI({ apiKey, baseURL, ...settings.fetch })
   const dialect = openaiDialect
@@ -17,4 +16,10 @@ export async function openOpenai(name: string, settings: Settings): Promise<Mode
     access: { ...keyAccess('openai', ['OPENAI_API_KEY'], settings), address: baseURL },
     dialect,
   })
+}
+
+/** The address of the API. */
+export function openaiAddress(settings: Settings): string {
+  const given = [settings.baseUrls.openai, setting(settings, 'OPENAI_BASE_URL'), 'https://api.openai.com/v1']
+  return addressOf('openai', ...given)
 }

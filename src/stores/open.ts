@@ -23,7 +23,7 @@ export interface OpenOptions {
   /** When the search index is written. See `SqliteOptions` and `PostgresOptions`. Default: `background`. */
   readonly indexing?: 'background' | 'manual'
   /** How long a process that does not renew its turn keeps the branch, in milliseconds, from 5,000 to 60,000.
-   *  Default: 30,000. */
+   *  Default: 30,000. Claims of dispatches always last 30 s. */
   readonly leaseMs?: number
 }
 

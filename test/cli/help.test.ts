@@ -7,8 +7,20 @@ const named = (name: string): Command => commands.find(command => command.name =
 
 describe('the help', () => {
   it('fits 80 columns', () => {
-    for (const text of [helpOverview(), ...commands.map(commandHelp)]) {
+    for (const text of [helpOverview(), ...commands.map(one => commandHelp(one))]) {
       expect(text.split('\n').filter(line => line.length > 80)).toEqual([])
+    }
+  })
+
+  it('breaks no word in a terminal of 40 columns', () => {
+    for (const text of [helpOverview(40), ...commands.map(one => commandHelp(one, 40))]) {
+      const words = new Set(text.split(/\s+/))
+      const long = text.split('\n').filter(line => line.length > 40)
+      // Only a flag with its value, or a single word, may be longer than a row.
+      expect(long.filter(line => !/^\s*(?:-\w, )?(?:--)?\S+(?: \S+)?$/.test(line))).toEqual([])
+      for (const word of ['conversation', 'interrupted', 'message'])
+        for (let n = 4; n < word.length; n++)
+          expect(words.has(word.slice(0, n)) && words.has(word.slice(n))).toBe(false)
     }
   })
 

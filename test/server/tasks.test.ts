@@ -172,6 +172,9 @@ describe('tasks over HTTP', () => {
     })
     await startWorker(service, { untilIdle: true }).worker.ended
     const { conversation_id } = await client.getTask(id)
+    for (const change of [client.cancelTask(id), client.retryTask(id)])
+      await expect(change).rejects.toMatchObject({ status: 400, code: 'invalid' })
+    expect(await client.getTask(id)).toMatchObject({ status: 'done', dispatches: 1 })
     expect(await client.deleteTask(id)).toEqual({
       success: true,
       message: expect.any(String),

@@ -1,12 +1,12 @@
 import { errorText } from '../../core/error-text.ts'
-import { afterUpdate } from '../sessions/shown-settings.ts'
+import { afterUpdate, requestsOf } from '../sessions/shown-settings.ts'
 import { hear } from '../transcript/hear.ts'
 import { parseLine } from '../wire/read-lines.ts'
 import type { WireLine } from '../wire/wire-line.ts'
 import type { AgentRequestIds } from './agent-request-ids.ts'
 import type { PermissionLog } from './permission-log.ts'
 import type { ProxyContext } from './proxy-context.ts'
-import type { ProxySession } from './proxy-sessions.ts'
+import { keepSetting, type ProxySession } from './proxy-sessions.ts'
 import { withSessionId } from './reply-lines.ts'
 import { asksForTerminal, type TerminalLog } from './terminal-log.ts'
 
@@ -72,6 +72,9 @@ export function createAgentLineHandler(
     const session = sessionOf(line)
     const { sessionId, update: news } = line.message!.params ?? {}
     if (session) {
+      // Before its first prompt, a session has the agent's defaults.
+      if (session.setIn === sessionId)
+        for (const request of requestsOf(session.shown, news)) keepSetting(session, request)
       session.shown = afterUpdate(session.shown, news)
       if (shows(session, news)) toClient(withSessionId(line, session.id))
     } else if (typeof sessionId === 'string' && sessions.isGone(sessionId)) {

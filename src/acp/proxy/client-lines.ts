@@ -12,7 +12,7 @@ import { cancelPrompts } from './cancel-prompts.ts'
 import { answerRequest, closeRequest, deleteRequest, forkRequest, listRequest } from './client-requests.ts'
 import { createProxySession, findProxySession, noAnswer } from './create-session.ts'
 import type { ProxyContext } from './proxy-context.ts'
-import type { ProxySession } from './proxy-sessions.ts'
+import { keepSetting, type ProxySession } from './proxy-sessions.ts'
 import { relayPrompt } from './relay-prompt.ts'
 import { reopenSession } from './reopen-session.ts'
 import { errorLine, rpcFailure, unknownSessionLine, withSessionId } from './reply-lines.ts'
@@ -113,8 +113,9 @@ export function createClientLineHandler(context: ProxyContext): (line: WireLine)
       if (!session) return
       const { sessionId: _, ...rest } = params
       session.shown = afterSetting(session.shown, method!, rest, result)
-      session.settings.set(`${method!} ${String(params.configId ?? '')}`, { method: method!, params: rest })
-      session.setIn = session.seat.sessionId
+      // A session that lacks earlier settings gets all of them with its next prompt.
+      if (session.settings.size === 0) session.setIn = session.seat.sessionId
+      keepSetting(session, { method: method!, params: rest })
     })
   }
 

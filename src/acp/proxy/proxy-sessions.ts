@@ -1,7 +1,6 @@
 import type { BranchRef } from '../../core/branch.ts'
-import type { JsonObject } from '../../core/json.ts'
 import type { Seat } from '../seat/seat.ts'
-import type { ShownSettings } from '../sessions/shown-settings.ts'
+import type { SettingRequest, ShownSettings } from '../sessions/shown-settings.ts'
 
 /** A session as the client knows it, with its seat. */
 export interface ProxySession {
@@ -12,8 +11,9 @@ export interface ProxySession {
   readonly seat: Seat
   /** The branch; created, if it does not exist yet. */
   branch(): Promise<BranchRef>
-  /** Modes and options that the client has set, to be repeated in the agent's next session. */
-  readonly settings: Map<string, { readonly method: string; readonly params: JsonObject }>
+  /** Modes, models and options that the client or the agent has changed, to be set again in the agent's next
+   *  session. */
+  readonly settings: Map<string, SettingRequest>
   /** Modes, models and options, as the client knows them. */
   shown: ShownSettings
   /** The agent's session that has these settings. */
@@ -27,6 +27,13 @@ export interface OpenPrompt {
   readonly abort: AbortController
   /** Stops waiting for the agent; null as long as the agent does not have the prompt. */
   giveUp: (() => void) | null
+}
+
+/** Keeps a setting for the agent's next session. The newest is set last: a mode may be an option as well. */
+export function keepSetting({ settings }: ProxySession, request: SettingRequest): void {
+  const name = `${request.method} ${String(request.params.configId ?? '')}`
+  settings.delete(name)
+  settings.set(name, request)
 }
 
 /** Sessions by the client's id and by the agent's. */

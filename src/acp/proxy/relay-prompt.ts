@@ -5,6 +5,7 @@ import type { RunningAgent } from '../process/agent-process-slot.ts'
 import type { PromptEnd } from '../seat/seat-prompt.ts'
 import { promptEndOf } from '../seat/seat-prompt.ts'
 import { listAlsoIn } from '../sessions/session-list.ts'
+import { afterSetting } from '../sessions/shown-settings.ts'
 import { messageFromPrompt } from '../transcript/message-from-prompt.ts'
 import { ConnectionEnded, RpcError } from '../wire/rpc-error.ts'
 import { withFirstElements } from '../wire/splice.ts'
@@ -128,17 +129,19 @@ async function sendOn(
   })
 }
 
-/** Repeats the client's settings in a new session of the agent. */
+/** Sets modes, models and options again in a new session of the agent. */
 async function repeatSettings(session: ProxySession, agent: RunningAgent, sessionId: string): Promise<void> {
   if (session.setIn === sessionId) return
-  session.setIn = sessionId
-  for (const { method, params } of session.settings.values()) {
+  for (const { method, params } of [...session.settings.values()]) {
     try {
-      await agent.request(method, { ...params, sessionId })
+      const result = await agent.request(method, { ...params, sessionId })
+      session.shown = afterSetting(session.shown, method, params, result)
     } catch {
       // The agent may not know that mode any more: then it keeps its own.
     }
   }
+  // Until now, the agent's updates were about its defaults.
+  session.setIn = sessionId
 }
 
 function memoryText({ outcome, injected, untold, transcript }: MemoryReport): string {

@@ -23,6 +23,7 @@ import {
   type SessionKeeperOptions,
   type SessionPlan,
 } from './session-keeper.ts'
+import { createSlashCommands } from './slash-commands.ts'
 import { createUnstoredTurns, type UnstoredTurn } from './unstored-turns.ts'
 
 export interface SeatOptions extends Omit<SessionKeeperOptions, 'telling' | 'source'>, HandOverOptions {
@@ -99,6 +100,9 @@ export function createSeat(options: SeatOptions): Seat {
   let prompted: RunningAgent | null = null
   /** The recorder of the current turn. */
   let turn: Pick<TurnRecorder, 'hear' | 'settle' | 'trace'> | null = null
+  const commands = createSlashCommands()
+  /** The running prompt, if it is a slash command that was sent without the history up to `before`. */
+  let untold: { readonly before: MessageId | null } | null = null
   const oneAtATime = createSerialQueue()
   const late = createLateUpdates(source, () => oneAtATime(storeLate))
   const unstored = createUnstoredTurns(source, {
@@ -149,8 +153,11 @@ export function createSeat(options: SeatOptions): Seat {
     // An agent that answered has the whole turn, also one that it refused or that was cancelled. One that
     // died may have lost anything. One that refused before its first update may not have the question, nor
     // the session.
-    if (end !== null || (error instanceof RpcError && sent?.isHeard)) keeper.rememberTurn(report)
-    else if (sent) move({ type: 'drop' })
+    const session = sessionIn(keeper.state)
+    if (end === null && !(error instanceof RpcError && sent?.isHeard)) {
+      if (sent) move({ type: 'drop' })
+    } else if (!untold) keeper.rememberTurn(report)
+    else if (session) commands.ranUntold(session.sessionId, untold.before, report.head)
     // The caller may exit once this resolves.
     await keeper.linksWritten()
     return { report, end, error }
@@ -209,7 +216,8 @@ export function createSeat(options: SeatOptions): Seat {
       // The process may have ended since. The next one does not know this session.
       const isOpen = sessionIn(keeper.state)?.sessionId === session.sessionId
       if (!isOpen && attempt < mostAttempts) continue
-      const system = isNewSession(keeper.state) ? (prompt.system ?? null) : null
+      const isSystemDue = commands.needsSystem(session.sessionId, isNewSession(keeper.state), prompt.words)
+      const system = isSystemDue ? (prompt.system ?? null) : null
       const injected = [system, plan.text].filter(text => text !== null)
       move({ type: 'prompt', head, injected: injected.length === 0 ? null : injected.join('\n\n') })
       turn = recorder
@@ -231,15 +239,17 @@ export function createSeat(options: SeatOptions): Seat {
   async function planPrompt(
     recording: TurnRecording,
     before: MessageId | null,
-    { history, onMemory, signal }: SeatPrompt,
+    { words, history, onMemory, signal }: SeatPrompt,
   ): Promise<SessionPlan> {
     signal?.throwIfAborted()
+    untold = null
     const { state } = keeper
     // Nothing of this turn is stored yet, so the store does not know what the agent lacks. The agent has got
     // everything since its first prompt in this session, the turns that still wait to be stored included.
     if (recording.head === null && state.phase === 'seated' && state.isPrompted)
       return { session: state.session, plan: planNothing(state.session) }
-    const planned = await planFor(before, history !== undefined).catch((error: unknown) => {
+    const upTo = commands.untoldUpTo(sessionIn(state)?.sessionId, before)
+    const planned = await planFor(upTo, history !== undefined).catch((error: unknown) => {
       // A living agent is prompted, whatever the store may have that it lacks.
       if (keeper.state.phase !== 'seated' || !(error instanceof UnavailableError)) throw error
       return { session: keeper.state.session, plan: planNothing(keeper.state.session) }
@@ -248,6 +258,10 @@ export function createSeat(options: SeatOptions): Seat {
     const isNew = keeper.state.phase === 'seated' && !keeper.state.isPrompted
     const needsNothing = !isNew && planned.plan.text === null
     const { session, plan } = history && !needsNothing ? withGivenHistory(planned, history, telling) : planned
+    if (plan.text !== null && commands.isRunBy(words)) {
+      untold = { before }
+      return { session, plan: planNothing(session) }
+    }
     if (!needsNothing) {
       await recording.trace([{ type: 'resume', data: memoryTrace(options.agent, session, plan, before) }])
       onMemory?.(plan.report)
@@ -283,7 +297,8 @@ export function createSeat(options: SeatOptions): Seat {
     const { state } = keeper
     move({ type: 'heard' })
     // The first update proves that the agent has the prompt.
-    if (state.phase === 'prompting' && !state.isHeard && state.head !== null) keeper.remember(state.head)
+    const isProof = state.phase === 'prompting' && !state.isHeard && !untold
+    if (isProof && state.head !== null) keeper.remember(state.head)
     turn?.hear(heard)
   }
 
@@ -332,6 +347,7 @@ export function createSeat(options: SeatOptions): Seat {
     prompt: one => oneAtATime(() => prompt(one)),
     promptUnstored: one => oneAtATime(() => promptUnstored(one)),
     hear(heard) {
+      if (heard.type === 'commands') commands.announced(heard.names)
       if (heard.type === 'usage' && heard.cost !== null) move({ type: 'cost', soFar: heard.cost })
       if (isHistoryUpdate(heard)) watch.heard()
       if (handOver.takes(heard)) return 'hide'

@@ -5,6 +5,30 @@ import { isObject } from '../wire/is-object.ts'
  *  that opened the session, with all changes since. */
 export type ShownSettings = JsonObject
 
+/** A request that changes a setting, without its session id. */
+export interface SettingRequest {
+  readonly method: string
+  readonly params: JsonObject
+}
+
+/** The requests that repeat, in another session, what the agent has changed by itself. */
+export function requestsOf(shown: ShownSettings, update: unknown): readonly SettingRequest[] {
+  if (!isObject(update)) return []
+  const { sessionUpdate, currentModeId: modeId, configOptions } = update
+  if (sessionUpdate === 'current_mode_update') {
+    const isNew = isObject(shown.modes) && shown.modes.currentModeId !== modeId
+    return isNew && typeof modeId === 'string' ? [{ method: 'session/set_mode', params: { modeId } }] : []
+  }
+  if (sessionUpdate !== 'config_option_update' || !Array.isArray(configOptions)) return []
+  const known = Array.isArray(shown.configOptions) ? shown.configOptions.filter(isObject) : []
+  return configOptions.filter(isObject).flatMap(({ id, currentValue: value }) => {
+    const before = known.find(option => option.id === id)
+    if (typeof id !== 'string' || value === undefined || !before || before.currentValue === value) return []
+    const type = typeof value === 'boolean' ? { type: 'boolean' } : {}
+    return [{ method: 'session/set_config_option', params: { configId: id, ...type, value } }]
+  })
+}
+
 /** After a request of the client that the agent has accepted. */
 export function afterSetting(
   shown: ShownSettings,

@@ -202,6 +202,7 @@ export function createFold(mostText: number = mostTurnText): Fold {
         case 'usage':
         case 'title':
         case 'mode':
+        case 'commands':
         case 'other':
           return []
         default:

@@ -44,6 +44,7 @@ const readers: Readonly<Record<string, (update: JsonObject) => Heard | null>> = 
   usage_update: usageOf,
   session_info_update: ({ title }) =>
     typeof title === 'string' || title === null ? { type: 'title', title } : null,
+  available_commands_update: commandsOf,
   current_mode_update: ({ currentModeId: mode }) =>
     typeof mode === 'string' ? { type: 'mode', mode } : null,
 }
@@ -99,6 +100,12 @@ function toolNameOf({ name, _meta }: JsonObject): string | null {
   const vendors = isObject(_meta) ? Object.values(_meta).filter(isObject) : []
   const names = vendors.map(({ toolName }) => toolName)
   return names.find((toolName): toolName is string => typeof toolName === 'string' && toolName !== '') ?? null
+}
+
+function commandsOf({ availableCommands }: JsonObject): Heard | null {
+  if (!Array.isArray(availableCommands)) return null
+  const names = availableCommands.map(command => (isObject(command) ? textOrNull(command.name) : null))
+  return { type: 'commands', names: names.flatMap(name => (name === null ? [] : [name.replace(/^\//, '')])) }
 }
 
 function asideOf({ sessionUpdate, ...update }: JsonObject): Heard {

@@ -20,6 +20,8 @@ export type Heard =
   /** The agent's title for the session. */
   | { readonly type: 'title'; readonly title: string | null }
   | { readonly type: 'mode'; readonly mode: string }
+  /** The agent's slash commands, by their names without the slash. */
+  | { readonly type: 'commands'; readonly names: readonly string[] }
   /** News of the agent about itself: a notice, a compaction, a subagent, a message of another session. */
   | { readonly type: 'aside'; readonly name: string; readonly update: JsonObject }
   | { readonly type: 'other'; readonly name: string }

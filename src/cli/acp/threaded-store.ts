@@ -2,12 +2,11 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { ProxyStore } from '../../acp/proxy/proxy-context.ts'
 import { UnavailableError } from '../../core/errors.ts'
-import type { Store } from '../../core/ports.ts'
 import { errorFromCopy } from './copy-error.ts'
 import type { ThreadAnswer, ThreadStart } from './thread-calls.ts'
 
 /** A store of the proxy that another thread works on. */
-export type ThreadedStore = ProxyStore & Pick<Store, 'close'>
+export type ThreadedStore = ProxyStore & { close(): Promise<void> }
 
 /** Opens a store in a thread of its own, so that a slow disk does not delay the caller's thread. Arguments
  *  and results are copied. If the thread ends by itself, its calls fail with UnavailableError, and the next

@@ -26,15 +26,21 @@ export interface ListedAgent extends NamedAgent {
   readonly install: string | null
 }
 
-/** All agents: the entries first, then the presets that no entry replaces. */
+/** All agents: the entries first, then the presets that no entry replaces. A project's file replaces a preset
+ *  only if it is trusted: the user knows the preset by its name. */
 export function listAgents(config: Config, context: Pick<CommandContext, 'env'>): readonly ListedAgent[] {
-  const configured = Object.entries(config.agents).map(([name, settings]): ListedAgent => {
+  const isReplaced = (name: string) =>
+    Object.hasOwn(config.agents, name) && mayStart(`agents.${name}`, config, context)
+  const entries = Object.entries(config.agents).filter(
+    ([name]) => !Object.hasOwn(agentPresets, name) || isReplaced(name),
+  )
+  const configured = entries.map(([name, settings]): ListedAgent => {
     const from = projectFileOf(`agents.${name}`, config, context) === null ? 'user' : 'project'
     const isInstalled = !('command' in settings) || findProgram(settings.command, context.env) !== null
     return { name, settings, from, title: settings.description, isInstalled, install: null }
   })
   const presets = Object.entries(agentPresets)
-    .filter(([name]) => !Object.hasOwn(config.agents, name))
+    .filter(([name]) => !isReplaced(name))
     .map(([name, preset]): ListedAgent => {
       const program = presetProgram(preset, context.env)
       const { command, args } = program ?? preset

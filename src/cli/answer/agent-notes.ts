@@ -1,5 +1,4 @@
 import type { AgentEvent } from '../../agent/run/events.ts'
-import type { Json } from '../../core/json.ts'
 import { formatInteger, plural } from '../output/number.ts'
 
 type MemoryEvent = Extract<AgentEvent, { type: 'memory' }>
@@ -27,22 +26,6 @@ function cameToKnow({ outcome, injected, untold }: MemoryEvent): string {
     default:
       return outcome satisfies never
   }
-}
-
-/** One line for each step of the agent's plan that is new or has changed its status. Agents send the whole
- *  plan with each change. */
-export function planLines(entries: Json, shown: Set<string>): readonly string[] {
-  const lines = Array.isArray(entries) ? entries.flatMap(planLine) : []
-  const news = lines.filter(line => !shown.has(line))
-  for (const line of news) shown.add(line)
-  return news
-}
-
-function planLine(entry: Json): readonly string[] {
-  const { content, status } = (entry ?? {}) as { readonly content?: Json; readonly status?: Json }
-  if (typeof content !== 'string') return []
-  const mark = status === 'completed' ? 'done' : status === 'in_progress' ? 'now' : 'plan'
-  return [`${mark}: ${firstLine(content)}`]
 }
 
 /** `mode: code, changed by the agent` */

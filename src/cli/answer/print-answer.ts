@@ -11,7 +11,7 @@ import { formatDuration } from '../output/time.ts'
 import { toolLine } from '../output/tool-line.ts'
 import { wrapForTerminal } from '../output/wrap.ts'
 import { skeinCommand } from '../store/skein-command.ts'
-import { allowedText, memoryText, planLines, refusedText, settingText } from './agent-notes.ts'
+import { allowedText, memoryText, refusedText, settingText } from './agent-notes.ts'
 import { answerActivity } from './answer-activity.ts'
 import {
   type ContextFacts,
@@ -26,6 +26,7 @@ import {
   windowText,
 } from './answer-notes.ts'
 import { interruptPresses } from './interrupt-presses.ts'
+import { planLines } from './plan-lines.ts'
 import { createSavingNotes, type SavingNotes } from './saving-notes.ts'
 
 export interface PrintAnswerOptions {
@@ -170,7 +171,7 @@ export async function printAnswer(
         return [event.problem === null ? faintly(text) : noteLine(text, err)]
       }
       case 'plan':
-        return planLines(event.entries, seen.plan).map(faintly)
+        return planLines(event.entries, seen.plan, err).map(faintly)
       case 'asking':
         sink.pause()
         seen.asking = event.request

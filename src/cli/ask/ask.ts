@@ -8,7 +8,7 @@ import { type PrintedAnswer, printAnswer } from '../answer/print-answer.ts'
 import { createSavingNotes, type SavingNotes } from '../answer/saving-notes.ts'
 import { waitUntilSaved } from '../answer/wait-until-saved.ts'
 import { untakenText } from '../attach/attached-text.ts'
-import { mediaIn } from '../attach/message-with.ts'
+import { filesIn } from '../attach/message-with.ts'
 import { type Args, type CommandHandler, hasOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { noteBelow } from '../command-line/error-report.ts'
@@ -82,9 +82,10 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
   const gap = () => {
     if (out.isTerminal && err.isTerminal) say()
   }
-  if (setup.choice.from === 'nothing' && !quiet && !json) for (const line of demoLines(context)) say(line)
+  if (setup.choice.from === 'nothing' && !quiet && !json)
+    for (const line of demoLines(context, { isIncognito: store === null })) say(line)
   for (const line of headerLines(chosen, err, { now: context.now(), keptIn, ...branchOf(target) })) say(line)
-  const untaken = untakenText(mediaIn(message), setup.model)
+  const untaken = untakenText(filesIn(message), setup.model)
   if (untaken !== null) say(noteLine(untaken, err))
   gap()
 

@@ -10,7 +10,8 @@ export interface PathCandidate {
   readonly isFolder: boolean
 }
 
-/** The files and folders whose path begins with the typed one, folders first. Hidden ones only after a dot. */
+/** The files and folders whose path begins with the typed one, folders first. Hidden ones are listed only
+ *  after a dot. */
 export function completePath(typed: string, base: PathBase): readonly PathCandidate[] {
   const slash = typed.lastIndexOf('/') + 1
   const [folder, start] = [typed.slice(0, slash), typed.slice(slash)]

@@ -8,6 +8,6 @@ export function messageWith(text: string, files: readonly MediaBlock[]): NewMess
 }
 
 /** The files of a message. */
-export function mediaIn({ content }: Pick<NewMessage, 'content'>): readonly MediaBlock[] {
+export function filesIn({ content }: Pick<NewMessage, 'content'>): readonly MediaBlock[] {
   return typeof content === 'string' ? [] : content.filter(block => isKnown(block) && isMedia(block))
 }

@@ -108,7 +108,8 @@ export async function startChat(
   }
   options.onChat?.(parts)
   try {
-    if (setup.choice.from === 'nothing' && !quiet) for (const line of demoLines(context)) say(line)
+    if (setup.choice.from === 'nothing' && !quiet)
+      for (const line of demoLines(context, { isIncognito })) say(line)
     printHeader(chosen, context, options.keptIn)
     const code = await (keyboard ? chatOnTerminal(parts, keyboard, chosen) : chatInLines(parts))
     keyboard?.close()

@@ -27,7 +27,7 @@ export const setUpCommands: readonly Command[] = [
       ['skein doctor --online', 'also asks the providers whether they accept the keys'],
       ['skein doctor --json', 'the same, for machines; exit 1 if something does not work'],
     ],
-    load: async () => (await import('../set-up/doctor.ts')).doctorCommand,
+    load: async () => (await import('../set-up/doctor/doctor.ts')).doctorCommand,
   },
   {
     name: 'migrate',

@@ -1,22 +1,31 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { userFolder } from '../../system/home-folder.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import type { Output } from '../output/output.ts'
 import { noteLine } from '../output/print.ts'
 import { demoNote } from './choose-model.ts'
-import { installedAgents } from './installed-agents.ts'
 
 /** What to print before the demo model answers: at the first run on a terminal, what this is; later one note,
- *  once a day. The day is in a file in the user's state folder. */
-export function demoLines({ env, err, now }: Pick<CommandContext, 'env' | 'err' | 'now'>): readonly string[] {
+ *  once a day. Both are remembered in a file in the user's state folder, unless nothing may be kept. */
+export function demoLines(
+  { env, err, now }: Pick<CommandContext, 'env' | 'err' | 'now'>,
+  { isIncognito }: { readonly isIncognito: boolean },
+): readonly string[] {
   const file = stateFile(env)
-  const today = dayOf(now())
-  const last = lastDay(file)
-  if (last === today) return []
-  rememberDay(file, today)
-  if (last !== null || !err.isTerminal) return [noteLine(demoNote, err)]
-  return welcome(err, env.PATH ?? '')
+  const before = readState(file)
+  const day = dayOf(now())
+  const isFirst = err.isTerminal && !before.welcomed
+  if (before.day === day && !isFirst) return []
+  if (!isIncognito) rememberState(file, { day, welcomed: before.welcomed || isFirst })
+  return isFirst ? welcome(err, env.PATH ?? '') : [noteLine(demoNote, err)]
+}
+
+/** What was printed before. */
+interface NoteState {
+  /** The day of the last note: `2026-11-17`. */
+  readonly day: string | null
+  readonly welcomed: boolean
 }
 
 function welcome(err: Output, path: string): readonly string[] {
@@ -37,7 +46,7 @@ function welcome(err: Output, path: string): readonly string[] {
 
 function stateFile(env: CommandContext['env']): string | null {
   try {
-    return join(userFolder(env, 'XDG_STATE_HOME', '.local/state'), 'skein', 'demo-note-day')
+    return join(userFolder(env, 'XDG_STATE_HOME', '.local/state'), 'skein', 'demo-note.json')
   } catch {
     return null // Without a home folder.
   }
@@ -51,21 +60,58 @@ function dayOf(time: number): string {
     .join('-')
 }
 
-function lastDay(file: string | null): string | null {
+function readState(file: string | null): NoteState {
   try {
-    return file === null ? null : readFileSync(file, 'utf8').trim()
+    const { day, welcomed } = JSON.parse(readFileSync(file ?? '', 'utf8')) as Partial<NoteState>
+    return { day: typeof day === 'string' ? day : null, welcomed: welcomed === true }
   } catch {
-    return null
+    return { day: null, welcomed: false }
   }
 }
 
 /** Without the file, the note is printed again next time. */
-function rememberDay(file: string | null, day: string): void {
+function rememberState(file: string | null, state: NoteState): void {
   if (file === null) return
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    writeFileSync(file, `${day}\n`, { mode: 0o600 })
+    writeFileSync(file, `${JSON.stringify(state)}\n`, { mode: 0o600 })
   } catch {
     // The home may be read-only.
+  }
+}
+
+/** The agents that `skein agent <name>` starts, by the command that their users have installed. */
+const agents: readonly (readonly [command: string, name: string, title: string])[] = [
+  ['claude', 'claude', 'Claude Code'],
+  ['codex', 'codex', 'Codex'],
+  ['gemini', 'gemini', 'Gemini CLI'],
+  ['copilot', 'copilot', 'Copilot'],
+  ['opencode', 'opencode', 'opencode'],
+  ['goose', 'goose', 'goose'],
+  ['qwen', 'qwen', 'Qwen Code'],
+  ['kimi', 'kimi', 'Kimi'],
+  ['cline', 'cline', 'Cline'],
+]
+
+interface InstalledAgent {
+  /** The name after `skein agent`. */
+  readonly name: string
+  readonly title: string
+}
+
+/** The agents on the PATH. */
+function installedAgents(path: string): readonly InstalledAgent[] {
+  const folders = path.split(delimiter).filter(Boolean)
+  return agents.flatMap(([command, name, title]) =>
+    folders.some(folder => isProgram(join(folder, command))) ? [{ name, title }] : [],
+  )
+}
+
+function isProgram(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
   }
 }

@@ -89,7 +89,9 @@ function wordsOf(pieces: readonly DrawnPiece[]): readonly Word[] {
   const words: Word[] = []
   let current: Word = { gap: [], word: [] }
   const flush = () => {
-    if (current.word.length > 0) words.push(current)
+    // Spaces without a word belong to the next one.
+    if (current.word.length === 0) return
+    words.push(current)
     current = { gap: [], word: [] }
   }
   for (const { text, paint } of pieces) {

@@ -25,6 +25,7 @@ export function withoutMarks(text: string): string {
       .replaceAll(/^[ \t]*\|(.*)\|[ \t]*$/gm, (_, row: string) => row.split('|').join(' · '))
       .replaceAll(/^[ \t]*(?:#{1,6}|>)[ \t]+/gm, '')
       .replaceAll(/(\*\*|__)(?=\S)(.+?)(?<=\S)\1/g, '$2')
+      .replaceAll(/(?<![\w*])([*_])(?=[^\s*_])([^*_\n]+?)(?<=\S)\1(?!\w)/g, '$2')
       .replaceAll(/`([^`\n]+)`/g, '$1')
       .replaceAll(/!?\[([^\]\n]+)\]\([^)\s]+\)/g, '$1')
   )

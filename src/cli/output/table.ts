@@ -6,6 +6,8 @@ export interface TableColumn {
   readonly align?: 'left' | 'right'
   /** Shrinks to this width if the line is too wide. Columns without it are never cut. */
   readonly shrinksTo?: number
+  /** Left out if the columns do not fit at their least widths. */
+  readonly drops?: true
   /** Cuts the middle of a cell, such as a path, instead of its end. */
   readonly cutsMiddle?: true
   /** The maximum width. */
@@ -34,6 +36,11 @@ export function tableLines(
   { dots = '…', paintHeader = text => text }: TableOptions = {},
 ): readonly string[] {
   const widths = columnWidths(rows, columns, width)
+  const dropped = columns.findLastIndex(({ drops }) => drops)
+  if (dropped !== -1 && tableWidth(widths, columns) > width) {
+    const without = <T>(cells: readonly T[]) => cells.toSpliced(dropped, 1)
+    return tableLines(rows.map(without), without(columns), width, { dots, paintHeader })
+  }
   const line = (cells: readonly string[], isHeader: boolean) =>
     columns
       .map((column, i) => {
@@ -71,8 +78,7 @@ function columnWidths(
     )
     return Math.max(column.least ?? 0, Math.min(widest, column.most ?? Number.POSITIVE_INFINITY))
   })
-  const gaps = columns.reduce((sum, column, i) => sum + (i === 0 ? 0 : (column.gap ?? '  ').length), 0)
-  let over = widths.reduce((sum, cells) => sum + cells, gaps) - width
+  let over = tableWidth(widths, columns) - width
   // The widest column shrinks first, so that two columns of prose get about the same width.
   while (over > 0) {
     const [widest, next] = columns
@@ -91,4 +97,9 @@ function columnWidths(
   const growing = columns.findIndex(({ grows }) => grows)
   if (growing !== -1 && over < 0) widths[growing] = widths[growing]! - over
   return widths
+}
+
+function tableWidth(widths: readonly number[], columns: readonly TableColumn[]): number {
+  const gaps = columns.reduce((sum, column, i) => sum + (i === 0 ? 0 : (column.gap ?? '  ').length), 0)
+  return widths.reduce((sum, cells) => sum + cells, gaps)
 }

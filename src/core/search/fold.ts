@@ -4,7 +4,8 @@ import { BREAK, EMOJI, letterOf } from './letters.ts'
  *  each), everything else unchanged. A text contains another one, ignoring case, if their folded forms
  *  do. */
 export function fold(text: string): string {
-  if (/^[\0-\x7f]*$/.test(text)) return text.toLowerCase()
+  // The ellipsis ends most titles, and is its own folded form.
+  if (/^[\0-\x7f…]*$/.test(text)) return text.toLowerCase()
   let folded = ''
   for (const char of text.toWellFormed()) {
     const codePoint = char.codePointAt(0)!

@@ -27,6 +27,25 @@ export const listFilters = [
 
 export type ListFilter = (typeof listFilters)[number]
 
+/** The filters that may match a few conversations of many, the most selective kind first. */
+const narrowFilters = ['key_prefix', 'metadata', 'label_prefix', 'tag'] as const satisfies ListFilter[]
+
+export type NarrowFilter = (typeof narrowFilters)[number]
+
+/** The filter to begin with, and those that its matches are compared with. Metadata may have several pairs, of
+ *  which the index finds one. */
+export function splitNarrow(filters: readonly ListFilter[]): {
+  readonly narrow: NarrowFilter | undefined
+  readonly others: readonly ListFilter[]
+} {
+  const narrow = narrowFilters.find(filter => filters.includes(filter))
+  return { narrow, others: filters.filter(filter => filter !== narrow || filter === 'metadata') }
+}
+
+/** Up to so many matches of a narrow filter are read and sorted. If it has more, the list is read newest
+ *  first instead, which finds a page soon. */
+export const mostNarrow = 1_000
+
 export interface ListParams {
   readonly filters: readonly ListFilter[]
   readonly channel?: string

@@ -124,12 +124,10 @@ function filterParams(options: ListConversations, limit: number): ListParams {
     filters.push('title')
     params.title = fold(options.title)
   }
-  if (options.metadata !== undefined) {
+  const pairs = Object.entries(options.metadata ?? {})
+  if (pairs.length > 0) {
     filters.push('metadata')
-    params.metadata = Object.entries(options.metadata).map(([key, value]) => ({
-      key,
-      value: JSON.stringify(value),
-    }))
+    params.metadata = pairs.map(([key, value]) => ({ key, value: JSON.stringify(value) }))
   }
   if (options.parent !== undefined) {
     filters.push('parent')

@@ -73,19 +73,18 @@ const script = `
   const start = (id, { command, args, env }) => {
     const options = { env, stdio: ['ignore', 'pipe', 'ignore'], windowsHide: true }
     const child = require('node:child_process').spawn(command, args, options)
-    let output = ''
-    child.stdout.setEncoding('utf8').on('data', text => { output += text })
-    child.on('error', () => parentPort.postMessage({ id, output: null }))
-    child.on('close', code => parentPort.postMessage({ id, output: code === 0 ? output : null }))
+    child.stdout.setEncoding('utf8').on('data', text => parentPort.postMessage({ id, text }))
+    child.on('error', () => parentPort.postMessage({ id, isDone: false }))
+    child.on('close', code => parentPort.postMessage({ id, isDone: code === 0 }))
     parentPort.postMessage({ id, pid: child.pid })
   }
   const works = { copy: ({ file }) => copyLog(file), transact, release }
   parentPort.on('message', ({ id, kind, work }) => {
     try {
       if (kind === 'start') start(id, work)
-      else parentPort.postMessage({ id, output: works[kind](work) ?? '' })
+      else parentPort.postMessage({ id, isDone: true, result: works[kind](work) })
     } catch {
-      parentPort.postMessage({ id, output: null })
+      parentPort.postMessage({ id, isDone: false })
     }
   })
   parentPort.postMessage({ id: 0 })`
@@ -128,7 +127,12 @@ interface Answer {
   readonly id: number
   /** The process that has been started; its output follows. */
   readonly pid?: number
-  readonly output?: unknown
+  /** A piece of its output. The thread keeps none of it: its heap is small. */
+  readonly text?: string
+  /** The work has ended: well or not. */
+  readonly isDone?: boolean
+  /** The result of work other than a process. */
+  readonly result?: unknown
 }
 
 interface AskOptions {
@@ -136,6 +140,12 @@ interface AskOptions {
   readonly isIdle: boolean
   /** Called with the process that was started for the work. */
   readonly onStart?: (pid: number) => void
+}
+
+interface Waiting extends AskOptions {
+  /** What has arrived so far of the output of a process. */
+  output: string
+  resolve(result: unknown): void
 }
 
 interface Thread {
@@ -176,22 +186,25 @@ function newThread(ended: () => void): Thread {
     eval: true,
     workerData: driverOfThread(),
     execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 },
+    // Enough for a batch of the search index, twice. A copy of the log leaves 4 kB of garbage: in a larger heap
+    // it would be collected after thousands of copies, which is hours, and the process would seem to leak.
+    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
   })
-  const waiting = new Map<number, AskOptions & { readonly resolve: (output: unknown) => void }>()
+  const waiting = new Map<number, Waiting>()
   let asked = 0
   let isReady = false
   const idle = setTimeout(endIfIdle, idleMs)
   idle.unref()
   worker.unref()
-  worker.on('message', ({ id, pid, output }: Answer) => {
+  worker.on('message', ({ id, pid, text, isDone, result }: Answer) => {
     isReady = true
     const one = waiting.get(id)
     if (pid !== undefined) one?.onStart?.(pid)
-    if (output === undefined) return
+    if (text !== undefined && one) one.output += text
+    if (isDone === undefined) return
     waiting.delete(id)
     keepAlive()
-    one?.resolve(output)
+    one?.resolve(isDone ? (result ?? one.output) : null)
   })
   // The exit follows.
   worker.on('error', () => undefined)
@@ -204,7 +217,7 @@ function newThread(ended: () => void): Thread {
     isReady: () => isReady,
     ask: (kind, work, options) =>
       new Promise(resolve => {
-        waiting.set(++asked, { ...options, resolve })
+        waiting.set(++asked, { ...options, output: '', resolve })
         keepAlive()
         worker.postMessage({ id: asked, kind, work })
       }),

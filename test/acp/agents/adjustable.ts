@@ -4,8 +4,9 @@ import { parseArgs } from 'node:util'
 import * as acp from '@agentclientprotocol/sdk/unstable'
 
 /** An agent with settings and slash commands that does what its prompt says, without a model: `write <path>
- *  <text>`, `run <command>`, `form`, `mode <id>`. It forgets everything with its process. `--older` has the
- *  lists of modes and models of older agents instead of options. `--fixed` has no settings. */
+ *  <text>`, `run <command>`, `form`, `mode <id>`, `prompts` (all prompts so far). It forgets
+ *  everything with its process. `--older` has the lists of modes and models of older agents instead of
+ *  options. `--fixed` has no settings. */
 const { values: flags } = parseArgs({
   options: {
     older: { type: 'boolean', default: false },
@@ -109,12 +110,16 @@ app.onRequest('session/set_config_option', ({ params }) => {
   return { configOptions: settingsOf(session).configOptions ?? [] }
 })
 
+/** The texts of all prompts. */
+const prompts: (readonly string[])[] = []
+
 type Client = Pick<acp.AgentContext, 'notify' | 'request'>
 
 app.onRequest('session/prompt', async ({ params, client }) => {
   const session = sessionOf(params.sessionId)
   const last = params.prompt.at(-1)
   const words = last?.type === 'text' ? last.text : ''
+  prompts.push(params.prompt.map(block => (block.type === 'text' ? block.text : '')))
   const text = await answerTo(words, session, client).catch((error: unknown) => {
     const { code, message } = error as { readonly code?: number; readonly message: string }
     return `refused: ${code} ${message}`
@@ -130,6 +135,8 @@ async function answerTo(words: string, session: Session, client: Client): Promis
   const content = rest.join(' ')
   const send = (update: acp.SessionUpdate) => client.notify('session/update', { sessionId, update })
   switch (verb) {
+    case 'prompts':
+      return JSON.stringify(prompts)
     case 'settings': {
       const { mode, model, thinks, directories } = session
       return JSON.stringify({ mode, model, thinks, directories })

@@ -62,6 +62,11 @@ describe('an update', () => {
     ['session_info_update', { title: null }, { type: 'title', title: null }],
     ['session_info_update', { updatedAt: 'now' }, { type: 'other', name: 'session_info_update' }],
     ['current_mode_update', { currentModeId: 'ask' }, { type: 'mode', mode: 'ask' }],
+    [
+      'available_commands_update',
+      { availableCommands: [{ name: 'init' }, { name: '/review' }, { name: 7 }, null] },
+      { type: 'commands', names: ['init', 'review'] },
+    ],
     ...['available_commands_update', 'config_option_update', 'plan_removed', 'toString', 'of_the_future'].map(
       name => [name, { content: text('no') }, { type: 'other', name }] as const,
     ),

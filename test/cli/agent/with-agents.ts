@@ -14,6 +14,8 @@ export interface AgentHome {
   readonly model: TestModel
   /** `skein agent <flags> -- <agent>` without a terminal. */
   piped(flags: readonly string[], agent: readonly string[] | AgentName, options?: RunOptions): Promise<Ended>
+  /** `skein agent <words>` without a terminal. */
+  named(words: readonly string[], options?: RunOptions): Promise<Ended>
   onTerminal(
     flags: readonly string[],
     agent: readonly string[] | AgentName,
@@ -45,6 +47,8 @@ export async function agentHome(): Promise<AgentHome> {
     model,
     piped: (flags, agent, options = {}) =>
       here.skein(line(flags, agent), { ...options, env: { ...env, ...options.env } }),
+    named: (words, options = {}) =>
+      here.skein(['agent', ...words], { ...options, env: { ...env, ...options.env } }),
     onTerminal: (flags, agent, options = {}) =>
       terminal(here, line(flags, agent), { columns: 120, ...options, env: { ...env, ...options.env } }),
     processes: () => processesOf(run),

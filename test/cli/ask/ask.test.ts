@@ -9,8 +9,6 @@ import { home } from '../skein.ts'
 // Many processes on few cores.
 vi.setConfig({ testTimeout: 120_000 })
 
-const demo = '! no key set: this is the built-in demo model. For a real one: skein config\n'
-
 describe('a prompt', () => {
   it('prints the answer to stdout and everything else to stderr, and continues the conversation in the next run (S0-1, S0-20, S0-55, S0-57, S3-1, S3-6, S3-55)', async () => {
     using here = home()
@@ -22,7 +20,7 @@ describe('a prompt', () => {
     const second = await here.skein(['what', 'is', 'my', 'name?'])
     expect(second.stdout).toBe('Your name is Ada.\n')
     expect(second.stderr).toMatch(
-      /^! no key set.*\ncontinuing "my name is Ada" · main · 2 messages\n {2}now: Nice to meet you, Ada\.\nsaved /,
+      /^continuing "my name is Ada" · main · 2 messages\n {2}now: Nice to meet you, Ada\.\nsaved /,
     )
     const quiet = await here.skein(['-q', 'who am I'])
     expect(quiet).toEqual({ stdout: 'Your name is Ada.\n', stderr: '', code: 0 })
@@ -43,7 +41,7 @@ describe('a prompt', () => {
     await here.skein(['my name is Ada'])
     const fresh = await here.skein(['-n', 'who am I'])
     expect(fresh.stdout).toBe('You have not told me your name.\n')
-    expect(fresh.stderr).toContain('\nnew conversation\n')
+    expect(fresh.stderr).toMatch(/^new conversation\n/m)
     expect((await here.skein(['what did I say first?'])).stdout).toContain('who am I')
     await using store = await storeOf(here)
     const { items } = await store.listConversations()
@@ -162,7 +160,7 @@ describe('a prompt', () => {
     const run = await here.skein(['-G', 'who am I'], { env: { SKEIN_DB: '/nowhere/at/all.db' } })
     expect(run.stdout).toBe('You have not told me your name.\n')
     expect(run.stderr).toBe(
-      `${demo}incognito: nothing is opened, nothing is kept\nnot kept · scripted · 2 in, 8 out · free\n`,
+      'incognito: nothing is opened, nothing is kept\nnot kept · scripted · 2 in, 8 out · free\n',
     )
     expect(readdirSync(join(dataFile(here), '..')).sort()).toEqual(before)
     const json = JSON.parse((await here.skein(['-G', '--json', 'hello'])).stdout)

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { untakenText } from '../../../src/cli/attach/attached-text.ts'
 import { completePath } from '../../../src/cli/attach/complete-path.ts'
-import { mentionOf, mentionsIn } from '../../../src/cli/attach/file-mentions.ts'
-import { readMentionedFiles } from '../../../src/cli/attach/mentioned-files.ts'
+import { mentionOf, mentionsIn, readMentionedFiles } from '../../../src/cli/attach/file-mentions.ts'
 import { pastedPicture } from '../../../src/cli/chat/state/attached-files.ts'
 
 let cwd: string

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { reportError } from '../../../src/cli/command-line/error-report.ts'
 import { UsageError } from '../../../src/cli/command-line/usage-error.ts'
 import { cut, cutLineMiddle, padEnd, widthOf } from '../../../src/cli/output/cut.ts'
+import { wrapPieces } from '../../../src/cli/output/drawn-row.ts'
 import {
   formatBytes,
   formatCount,
@@ -197,6 +198,14 @@ describe('tables', () => {
   test('shrinks only the columns that may shrink', () =>
     expect(tableLines(rows, columns, 10)[1]).toBe('a7xk5f  Reconne…    now    58'))
 
+  test('leaves out a column that may be dropped, if the others do not fit with it', () => {
+    const dropping = columns.map((column, i) =>
+      i === columns.length - 1 ? { ...column, drops: true as const } : column,
+    )
+    expect(tableLines(rows, dropping, 24)[1]).toBe('a7xk5f  Reconnec…    now')
+    expect(tableLines(rows, dropping, 60)[1]).toMatch(/58$/)
+  })
+
   test('ignores colours when it aligns', () => {
     const painted = tableLines(rows, [{ paint: text => `\x1b[36m${text}\x1b[39m` }, ...columns.slice(1)], 60)
     expect(painted[1]!.startsWith('\x1b[36ma7xk5f\x1b[39m  Reconnect')).toBe(true)
@@ -254,4 +263,10 @@ describe('a note on a terminal', () => {
   test('is one line without a terminal', () => {
     expect(noteLine(note, output(40, false))).not.toContain('\n')
   })
+})
+
+test('a space before an ideograph stays', () => {
+  const paint = (text: string) => text
+  const rows = wrapPieces([{ text: 'See this. 你好 🎉', paint }], { width: 12 })
+  expect(rows.map(row => row.map(({ text }) => text).join(''))).toEqual(['See this. 你', '好 🎉'])
 })

@@ -129,7 +129,7 @@ describe('--continue', () => {
     expect(goesOn.stderr).toContain('continuing "my name is Ada" · main · 4')
     const forked = await here.skein(['-c', first.message.slice(0, 7), 'who am I'])
     expect(forked.stderr).toContain(
-      `\nforked at ${first.message.slice(0, 6)} as who-am-i (it already had 1 answer)\n`,
+      `forked at ${first.message.slice(0, 6)} as who-am-i (it already had 1 answer)\n`,
     )
     expect(forked.stdout).toBe('Your name is Ada.\n')
     const after = await here.skein(['what did I say last?'])
@@ -188,7 +188,7 @@ describe('--continue', () => {
     const gone = await here.skein(['-c', mine.conversation, 'who am I'])
     expect(gone).toMatchObject({ code: 3 })
     expect(gone.stderr).toContain('is in the trash: restore it first')
-    expect((await here.skein(['who am I'])).stderr).toContain('\nnew conversation\n')
+    expect((await here.skein(['who am I'])).stderr).toMatch(/^new conversation\n/m)
   })
 
   it('continues an expired conversation only by name, and otherwise skips it with a note', async () => {

@@ -90,12 +90,13 @@ describe('every statement that reads or writes a table', () => {
   // A caller without a token has no tenant yet: the token that the hash finds names it.
   const scoped = all.filter(([name]) => name !== 'tokenByHash')
   it.each(scoped)('names the tenant for each table: %s', (_, text) => {
-    const tables = text.match(/\b(FROM|JOIN|UPDATE|USING) skein\.(?!find\b)\w+/g) ?? []
+    const tables = text.match(/\b(FROM|JOIN|UPDATE|USING) skein\.(?!(?:find|tail_before)\b)\w+/g) ?? []
     const inserts = text.match(/\bINSERT INTO skein\.\w+ \(\s*tenant,/g) ?? []
     expect(text.match(/\bINSERT INTO/g) ?? []).toHaveLength(inserts.length)
     expect(text.match(/\btenant( \|\| '')? = @tenant::text/g)?.length ?? 0).toBeGreaterThanOrEqual(
       tables.length,
     )
-    if (/skein\.find/.test(text)) expect(text).toMatch(/skein\.find\(\s*@tenant::text,/)
+    for (const [call] of text.matchAll(/skein\.(?:find|tail_before)\(.*/gs))
+      expect(call).toMatch(/^skein\.\w+\(\s*@tenant::text,/)
   })
 })

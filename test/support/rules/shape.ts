@@ -37,7 +37,11 @@ export const layout: Rule = files =>
   })
 
 /** These open a store and hand it to commands. */
-const storeOpeners = ['src/cli/main.ts', 'src/cli/store/with-store.ts']
+const storeOpeners = [
+  'src/cli/main.ts',
+  'src/cli/store/open-configured-store.ts',
+  'src/cli/store/with-store.ts',
+]
 
 /** A consumer names the narrowest port that it needs, and not the whole `Store`. Drivers implement all of it,
  *  and the contract tests all of it. */

@@ -130,6 +130,8 @@ function factColumns<T>(choices: readonly PickerChoice<T>[], room: number): read
     Math.max(...choices.map(({ facts }) => widthOf(facts[i] ?? ''))),
   )
   while (widths.length > 1 && room - 2 - sum(widths) < 24) widths.pop()
+  // The last one stays as long as a title can be recognized.
+  if (room - 2 - sum(widths) < 14) widths.pop()
   return widths
 }
 

@@ -13,7 +13,7 @@ export interface FoundLine {
   readonly runs: boolean
 }
 
-export interface SearchOptions {
+export interface LineSearchOptions {
   readonly keyboard: Keyboard
   readonly output: Output
   /** The line above the prompt. */
@@ -25,7 +25,7 @@ export interface SearchOptions {
  *  line for editing. */
 export async function searchHistory(
   lines: readonly string[],
-  { keyboard, output, status }: SearchOptions,
+  { keyboard, output, status }: LineSearchOptions,
   region: ScreenRegion,
 ): Promise<FoundLine> {
   let typed = emptyInput
@@ -86,7 +86,7 @@ function laidOut(
   typed: string,
   found: string | null,
   { width, style }: Output,
-  status: SearchOptions['status'],
+  status: LineSearchOptions['status'],
 ): ScreenLayout {
   const above = status ? [status(Math.max(20, width - 1))] : []
   const room = Math.max(10, width - 1)

@@ -1,8 +1,9 @@
+import { spawn } from 'node:child_process'
 import { lastPrompt } from '../../../core/last-prompt.ts'
 import { textOf } from '../../../core/message.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
-import { copyText, maxClipboardBytes } from '../../output/clipboard.ts'
 import { formatBytes, plural } from '../../output/number.ts'
+import type { Output } from '../../output/output.ts'
 import { lastCodeIn } from '../../read/last-code.ts'
 import { type Chat, nextLine } from '../state/chat-state.ts'
 import type { SlashCommand } from './slash-command.ts'
@@ -46,4 +47,29 @@ async function lastAnswer({ controller, lastText }: Chat): Promise<string> {
   const answer = after.findLast(message => message.role === 'assistant' && textOf(message).trim() !== '')
   const [whole] = answer ? await controller.store.getMessages([answer.id]) : []
   return whole ? textOf(whole).trim() : ''
+}
+
+/** Most bytes that terminals take: xterm drops longer sequences. */
+const maxClipboardBytes = 74_000
+
+/** Puts a text on the clipboard of the terminal (OSC 52), which also works over SSH. tmux ignores the
+ *  sequence by default, so it is asked by its own command. */
+async function copyText(
+  text: string,
+  output: Output,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  if (env.TMUX && (await givenToTmux(text))) return
+  output.write(`\x1b]52;c;${Buffer.from(text).toString('base64')}\x07`)
+}
+
+/** True if tmux has taken the text: its buffer, and the clipboard of the terminal around it. */
+function givenToTmux(text: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const child = spawn('tmux', ['load-buffer', '-w', '-'], { stdio: ['pipe', 'ignore', 'ignore'] })
+    child.on('error', () => resolve(false))
+    child.on('close', code => resolve(code === 0))
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(text)
+  })
 }

@@ -4,7 +4,7 @@ import type { MessageId } from '../../../core/ids.ts'
 import { lastPrompt } from '../../../core/last-prompt.ts'
 import { type Message, textOf } from '../../../core/message.ts'
 import type { MessageReader } from '../../../core/ports.ts'
-import { mediaIn } from '../../attach/message-with.ts'
+import { filesIn } from '../../attach/message-with.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
 import { shortenId } from '../../output/short-id.ts'
 import { formatAge } from '../../output/time.ts'
@@ -27,7 +27,7 @@ function sayKept(chat: Chat, from: string, what: string): void {
 /** The files of a message go with its next version too. */
 async function attachAgain(chat: Chat, { id }: Message): Promise<void> {
   const [whole] = (await chat.controller.store?.getMessages([id])) ?? []
-  if (whole) attach(chat, mediaIn(whole))
+  if (whole) attach(chat, filesIn(whole))
 }
 
 export const slashRetry: SlashCommand = {

@@ -29,7 +29,7 @@ const keys = [
   '@path sends a file along. Tab completes paths, commands, models and ids.',
   'Alt+Enter, or \\ at the end: another line. Ctrl+G: write it in your editor.',
   'Up: what you typed in this project. Ctrl+R searches all of it.',
-  'Esc stops an answer and keeps it; so does Ctrl+C, twice leaves. Ctrl+D leaves too.',
+  'Esc or Ctrl+C stops an answer and keeps it. Ctrl+C twice or Ctrl+D leaves.',
   '//new says "/new" instead of doing it.',
 ]
 

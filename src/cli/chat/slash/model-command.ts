@@ -59,7 +59,10 @@ async function pickModel(chat: Chat): Promise<string | null> {
       title: `${name}${id === now ? ' (now)' : ''}`,
       facts: [missingKey === null ? '' : `needs ${missingKey}`],
       alsoFinds: [id],
-      details: id === name ? [] : [['model', id] as const],
+      details: [
+        ...(id === name ? [] : [['model', id] as const]),
+        ...(missingKey === null ? [] : [['needs', missingKey] as const]),
+      ],
     })),
     scope: '',
     keys: 'enter choose · esc keep · any other: /model openai/gpt-5.5',

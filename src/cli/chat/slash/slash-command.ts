@@ -30,8 +30,8 @@ export async function currentPosition({
   return { ...position!, store: controller.store! }
 }
 
-/** Runs long work with a spinner until it is done or Ctrl+C or Escape aborts it. Returns null if aborted, after a
- *  note. */
+/** Runs long work with a spinner until it is done or Ctrl+C or Escape aborts it. Returns null if aborted,
+ *  after a note. */
 export async function untilStopped<T>(
   chat: Chat,
   what: string,

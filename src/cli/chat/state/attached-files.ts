@@ -3,8 +3,7 @@ import type { MediaBlock } from '../../../core/block.ts'
 import type { NewMessage } from '../../../core/message.ts'
 import { type PathBase, resolvePath } from '../../attach/attach-file.ts'
 import { attachedText, untakenText } from '../../attach/attached-text.ts'
-import { mentionOf } from '../../attach/file-mentions.ts'
-import { readMentionedFiles } from '../../attach/mentioned-files.ts'
+import { mentionOf, readMentionedFiles } from '../../attach/file-mentions.ts'
 import { messageWith } from '../../attach/message-with.ts'
 import type { Chat } from './chat-state.ts'
 
@@ -36,7 +35,8 @@ function sayAttached({ controller, context: { err }, say, note }: Chat, files: r
   if (untaken !== null) note(untaken)
 }
 
-/** A pasted path of a picture becomes a mention: terminals paste the path of a file that is dropped on them. */
+/** A pasted path of a picture becomes a mention: terminals paste the path of a file that is dropped on
+ *  them. */
 export function pastedPicture(text: string, base: PathBase): string {
   const path = text
     .trim()

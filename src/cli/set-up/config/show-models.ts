@@ -45,7 +45,7 @@ export const configModelsCommand: CommandHandler = async (_args, context) => {
       { header: 'NAME', gap: ' ', paint: out.style.title },
       { header: 'MODEL', shrinksTo: 12 },
       { header: 'WINDOW', align: 'right' },
-      { header: 'KEY', shrinksTo: 12 },
+      { header: 'KEY', shrinksTo: 12, drops: true },
     ] as const
     const options = { dots: out.style.symbols.dots, paintHeader: out.style.faint }
     for (const line of tableLines(rows, columns, out.width, options)) out.line(line)

@@ -40,13 +40,13 @@ b AS (
   FROM c
   WHERE b.tenant = @tenant::text AND b.conv = @conv::uuid AND b.name = @name::text
     AND b.head_id IS NOT DISTINCT FROM @expected::text
-  RETURNING c.base, b.head_run AS run
+  RETURNING b.tenant, c.base, b.head_run AS run
 )${write},
 m AS (
   INSERT INTO skein.messages (
     tenant, conv, seq, parent_seq, run, depth, tokens, turn, path_tokens, at, step, id, role, label, body_hash,
     body)
-  SELECT @tenant::text, @conv::uuid, w.base + u.n::int - 1,
+  SELECT w.tenant, @conv::uuid, w.base + u.n::int - 1,
     CASE u.n WHEN 1 THEN p.head_seq ELSE w.base + u.n::int - 2 END, w.run, p.head_depth + u.n::int, u.tokens,
     ${turn}, p.head_path_tokens + u.sum, u.at, ${step}, u.id, u.role, u.label, u.hash, u.body
   FROM ${written} w CROSS JOIN p CROSS JOIN unnest(
@@ -91,7 +91,7 @@ t AS (
   INSERT INTO skein.turns (
     tenant, conv, key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until,
     started_at, ended_at)
-  SELECT @tenant::text, @conv::uuid, @key::text, @name::text, b.base, b.base + @count::int - 1, @step::int,
+  SELECT b.tenant, @conv::uuid, @key::text, @name::text, b.base, b.base + @count::int - 1, @step::int,
     @status::text, @model::text, @prompt_hash::text, @usage::text, @holder::text, ${leaseToStore},
     @now::bigint, @ended_at::bigint
   FROM b
@@ -119,7 +119,7 @@ t AS (
       FROM jsonb_object_keys(@usage::text::jsonb) AS w(kind))::text END,
     lease_until = ${leaseToStore}, ended_at = @ended_at::bigint
   FROM b WHERE ${isMine}
-  RETURNING b.base, b.run, t.first
+  RETURNING t.tenant, b.base, b.run, t.first
 ),
 d AS (
   DELETE FROM skein.drafts d USING t

@@ -1,4 +1,3 @@
-import type { ListFilter } from '../../engine/list-params.ts'
 import type { Queries } from '../../engine/statements.ts'
 import { branchColumns, notTrashed } from './columns.ts'
 
@@ -24,70 +23,8 @@ const conversationById = `
 export const lock = `
   SELECT FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid FOR NO KEY UPDATE`
 
-const bytes = (text: string) => `convert_to(${text}, 'UTF8')`
-const pair = (key: string, value: string) => `sha256(${bytes(key)} || '\\x00' || ${bytes(value)})`
-
-/** Evaluates the subquery once. Without the OR, the planner may use a join, and for a table that it still
- *  considers empty it would run the subquery for each conversation. */
-const once = (conversations: string) => `(false OR c.id IN (${conversations}))`
-
-const filterSql: Record<ListFilter, string> = {
-  channel: `c.channel = @channel::text`,
-  no_channel: `c.channel IS NULL`,
-  // The index contains the first 500 characters.
-  directory: `c.directory = @directory::text AND left(c.directory, 500) = left(@directory::text, 500)`,
-  directories: `c.directory = ANY(@directories::text[]) AND left(c.directory, 500) = ANY(
-    SELECT left(d, 500) FROM unnest(@directories::text[]) d)`,
-  no_directory: `c.directory IS NULL`,
-  project: `c.project = @project::text`,
-  no_project: `c.project IS NULL`,
-  task: `c.task = @task::text`,
-  no_task: `c.task IS NULL`,
-  kind: `c.kind = @kind::text`,
-  key_prefix: once(`
-    SELECT k.conv FROM skein.branches k
-    WHERE k.tenant = @tenant::text AND k.key >= @key_from::text AND k.key < @key_to::text`),
-  // An array of ids: unlike a join or a subquery, it always uses the primary key.
-  label_prefix: `c.id = ANY (ARRAY(
-    SELECT l.id FROM skein.conversations l
-    WHERE l.tenant = @tenant::text AND l.label >= @label_from::text AND l.label < @label_to::text))`,
-  tag: once(`SELECT t.conv FROM skein.tags t WHERE t.tenant = @tenant::text AND t.tag = @tag::text`),
-  title: `strpos(c.title_folded, @title::text) > 0`,
-  metadata: `(json_array_length(@metadata::json) = 0 OR c.id IN (
-    SELECT d.conv FROM json_to_recordset(@metadata::json) AS w(key text, value text)
-    JOIN skein.metadata d ON d.tenant = @tenant::text AND d.pair = ${pair('w.key', 'w.value')}
-    GROUP BY d.conv HAVING count(*) = json_array_length(@metadata::json)))`,
-  parent: `c.parent_id = @parent::uuid`,
-  updated_from: `c.updated_at >= @updated_from::bigint`,
-  updated_before: `c.updated_at < @updated_before::bigint`,
-  expired_by: `c.expires_at <= @expired_by::bigint`,
-  after: `(c.updated_at, c.id) < (@after_time::bigint, @after_id::uuid)`,
-  trashed: `c.trashed_at IS NOT NULL AND c.purging = 0`,
-  living: `c.trashed_at IS NULL`,
-  within: `c.directory < @below_to::text
-    AND (c.directory = @within::text OR c.directory >= @below_from::text)
-    AND left(c.directory, 500) >= left(@within::text, 500)
-    AND left(c.directory, 500) <= left(@below_to::text, 500)`,
-}
-
-/** An array of ids always uses the primary key: a scope has few of many conversations. */
-const among = (conversations: string) => `c.id = ANY (ARRAY(${conversations}))`
-
-const scopeSql: Record<ListFilter, string> = {
-  ...filterSql,
-  key_prefix: among(`
-    SELECT k.conv FROM skein.branches k
-    WHERE k.tenant = @tenant::text AND k.key >= @key_from::text AND k.key < @key_to::text`),
-  tag: among(`SELECT t.conv FROM skein.tags t WHERE t.tenant = @tenant::text AND t.tag = @tag::text`),
-  metadata: `(json_array_length(@metadata::json) = 0 OR ${among(`
-    SELECT d.conv FROM json_to_recordset(@metadata::json) AS w(key text, value text)
-    JOIN skein.metadata d ON d.tenant = @tenant::text AND d.pair = ${pair('w.key', 'w.value')}
-    GROUP BY d.conv HAVING count(*) = json_array_length(@metadata::json)`)})`,
-}
-
-function where(filters: readonly ListFilter[], sql = filterSql): string {
-  return ['c.tenant = @tenant::text', ...filters.map(filter => sql[filter])].join(' AND ')
-}
+export const bytes = (text: string) => `convert_to(${text}, 'UTF8')`
+export const pair = (key: string, value: string) => `sha256(${bytes(key)} || '\\x00' || ${bytes(value)})`
 
 /** Conversations, their branches, and the ways to find both. */
 export const conversationQueries = {
@@ -178,22 +115,6 @@ export const conversationQueries = {
       AND id <= rpad(replace(@lo::text, '-', ''), 32, 'f')::uuid
       AND id::text COLLATE "C" >= @lo::text AND id::text COLLATE "C" < @hi::text
     ORDER BY id LIMIT 11`,
-  listConversations: filters => `
-    SELECT ${shownColumns}, ${listedBranchColumns}
-    FROM skein.conversations c LEFT JOIN LATERAL (
-      SELECT * FROM skein.branches x
-      WHERE x.tenant = @tenant::text AND x.conv = c.id AND x.name = c.active_branch OFFSET 0) b ON true
-    WHERE ${where(filters)}
-    ORDER BY c.updated_at DESC, c.id DESC LIMIT @limit::bigint`,
-  countConversations: filters => `
-    SELECT count(*) AS count FROM skein.conversations c WHERE ${where(filters)}`,
-  scopeConversations: filters => `
-    SELECT c.id AS conv FROM skein.conversations c WHERE ${where(filters, scopeSql)}`,
-  listDirectories: filters => `
-    SELECT DISTINCT c.directory FROM skein.conversations c
-    WHERE c.directory >= @from_directory::text AND c.directory IS DISTINCT FROM @after_directory::text
-      AND ${where(filters)}
-    ORDER BY c.directory LIMIT @limit::bigint`,
 
   branch: `
     SELECT ${branchColumns} FROM skein.branches b

@@ -2,6 +2,7 @@ import type { Queries } from '../../engine/statements.ts'
 import { conversationQueries } from './conversations.ts'
 import { followQueries } from './follow.ts'
 import { housekeepingQueries } from './housekeeping.ts'
+import { listQueries } from './lists.ts'
 import { messageQueries } from './messages.ts'
 import { overviewQueries } from './overview.ts'
 import { recordQueries } from './records.ts'
@@ -15,6 +16,7 @@ import { verifyQueries } from './verify.ts'
  *  tenant: the engine adds `@tenant` to each call. */
 export const queries: Queries = {
   ...conversationQueries,
+  ...listQueries,
   ...messageQueries,
   ...turnQueries,
   ...taskQueries,

@@ -25,16 +25,18 @@ const onNewest = (isNewest: string, conversation: string, depth: string) => `
   CASE WHEN ${isNewest} THEN ${conversation} END AS conversation_id,
   CASE WHEN ${isNewest} THEN ${depth} END AS end_depth`
 
-/** Where a step of a tail begins that ends with this message. It includes the message before the tail. */
-const stepFrom = (end: string) => `greatest(${end}.run, ${end}.seq - least(@messages::bigint, 128)::int)`
+/** Where the newest step of a tail of `h` begins. It includes the message before the tail. */
+const stepFrom = `greatest(h.run, h.seq - least(@messages::bigint, 128)::int)`
+const tailBase = `h.path_tokens - @tokens::bigint`
+const tailFloor = `h.depth - @messages::bigint`
 
 /** The columns of a tail: only what the rows do not tell together. `newest` has the rest, once: the
  *  conversation, and the depth and the sum of tokens of the newest message. The message before the tail has
  *  no body. */
 const tailColumns = `
   m.id, m.seq, m.role, m.at, m.tokens, m.turn, m.step, m.label,
-  CASE WHEN m.path_tokens - m.tokens >= w.base AND m.depth > w.floor THEN m.body END AS body, m.erased,
-  CASE WHEN m.seq = w.head THEN concat_ws(' ', w.conv, m.depth, m.path_tokens) END AS newest`
+  CASE WHEN m.path_tokens - m.tokens >= ${tailBase} AND m.depth > ${tailFloor} THEN m.body END AS body, m.erased,
+  CASE WHEN m.seq = h.seq THEN concat_ws(' ', h.conv, m.depth, m.path_tokens) END AS newest`
 
 const listMessages = (order: 'ASC' | 'DESC') => `
   SELECT ${looseColumns} FROM skein.messages m
@@ -108,32 +110,21 @@ export const messageQueries = {
       'greatest(r.lo, r.hi - (r.depth - @from::int))',
       'r.hi - greatest(0, r.depth - @to::int)',
     )} m ON true`,
-  // In steps within a run, so that a long run is not read to its beginning. Rows before the budget's edge
-  // (base) or above the depth (floor) are left out, except the one directly before. The conditions are
-  // inside the subqueries, and the first message of a step is found by a subquery without a join: together
-  // 33 of 192 µs for 40 messages (bench/README.md).
+  // The newest step within the run of the head: for most tails that is all. The function follows forks and
+  // long runs. Rows before the budget's edge or above the depth are left out, except the one directly before.
+  // Depths of a run are consecutive, so the depth of the step's first message is known without reading it.
   tail: `
-    WITH RECURSIVE w(conv, lo, hi, base, floor, head) AS (
-      SELECT h.conv, ${stepFrom('h')}, h.seq, h.path_tokens - @tokens::bigint, h.depth - @messages::bigint, h.seq
-      FROM skein.messages h WHERE h.tenant = @tenant::text AND h.id = @id::text
-      UNION ALL
-      SELECT w.conv,
-        CASE WHEN p.path_tokens - p.tokens >= w.base AND p.depth > w.floor THEN ${stepFrom('p')} ELSE p.seq END,
-        p.seq, w.base, w.floor, w.head
-      FROM w CROSS JOIN LATERAL (
-        SELECT * FROM skein.messages x
-        WHERE x.tenant = @tenant::text AND x.conv = w.conv AND x.seq < w.hi AND x.seq = (
-          SELECT f.parent_seq FROM skein.messages f
-          WHERE f.tenant = @tenant::text AND f.conv = w.conv AND f.seq = w.lo
-            AND f.path_tokens - f.tokens >= w.base AND f.depth > w.floor)
-        OFFSET 0) p
-    )
     SELECT ${tailColumns}
-    FROM w CROSS JOIN LATERAL (
+    FROM skein.messages h CROSS JOIN LATERAL (
       SELECT * FROM skein.messages x
-      WHERE x.tenant = @tenant::text AND x.conv = w.conv AND x.seq BETWEEN w.lo AND w.hi
-        AND x.path_tokens >= w.base AND x.depth >= w.floor
-      OFFSET 0) m`,
+      WHERE x.tenant = @tenant::text AND x.conv = h.conv AND x.seq BETWEEN ${stepFrom} AND h.seq
+        AND x.path_tokens >= ${tailBase} AND x.depth >= ${tailFloor}
+      UNION ALL
+      SELECT * FROM skein.tail_before(
+        @tenant::text, h.conv, ${stepFrom}, h.seq, ${tailBase}, ${tailFloor}, @messages::bigint)
+      WHERE h.depth - h.seq + ${stepFrom} > greatest(0, ${tailFloor})
+      OFFSET 0) m
+    WHERE h.tenant = @tenant::text AND h.id = @id::text`,
   pathRuns: `WITH RECURSIVE ${runsOfPath} SELECT lo, hi FROM r`,
   messagesBetween: `
     SELECT ${looseColumns} FROM skein.messages m WHERE m.${span} ORDER BY m.seq LIMIT @limit::bigint`,

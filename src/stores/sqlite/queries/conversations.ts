@@ -1,4 +1,3 @@
-import type { ListFilter } from '../../engine/list-params.ts'
 import type { Queries } from '../../engine/statements.ts'
 import { branchColumns } from './columns.ts'
 
@@ -17,51 +16,6 @@ export const listedBranchColumns = `
 const conversationById = `
   SELECT c.c AS conv, ${shownColumns}, c.next_seq, c.next_event, coalesce(c.unindexed_from, c.next_seq) AS indexed_seq, c.renew_ms, c.purging
   FROM skein_conversations c WHERE c.id = @id`
-
-const filterSql: Record<ListFilter, string> = {
-  channel: `c.channel = @channel`,
-  no_channel: `c.channel IS NULL`,
-  directory: `c.directory = @directory`,
-  directories: `c.directory IN (SELECT value FROM json_each(@directories))`,
-  no_directory: `c.directory IS NULL`,
-  project: `c.project = @project`,
-  no_project: `c.project IS NULL`,
-  task: `c.task = @task`,
-  no_task: `c.task IS NULL`,
-  kind: `c.kind = @kind`,
-  key_prefix: `c.c IN (SELECT conv FROM skein_branches WHERE key >= @key_from AND key < @key_to)`,
-  label_prefix: `c.c IN (SELECT c FROM skein_conversations WHERE label >= @label_from AND label < @label_to)`,
-  tag: `EXISTS (SELECT 1 FROM skein_tags t WHERE t.conv = c.c AND t.tag = @tag)`,
-  title: `instr(c.title_folded, @title) > 0`,
-  metadata: `NOT EXISTS (
-    SELECT 1 FROM json_each(@metadata) w WHERE NOT EXISTS (
-      SELECT 1 FROM skein_metadata d
-      WHERE d.conv = c.c AND d.key = w.value ->> 'key' AND d.value = w.value ->> 'value'))`,
-  parent: `c.parent_id = @parent`,
-  updated_from: `c.updated_at >= @updated_from`,
-  updated_before: `c.updated_at < @updated_before`,
-  expired_by: `c.expires_at <= @expired_by`,
-  after: `(c.updated_at, c.id) < (@after_time, @after_id)`,
-  trashed: `c.trashed_at IS NOT NULL AND c.purging = 0`,
-  living: `c.trashed_at IS NULL`,
-  within: `c.directory < @below_to AND (c.directory = @within OR c.directory >= @below_from)`,
-}
-
-/** A list reads in its own order and ends early; a scope reads all of few conversations, so it begins with
- *  the indexes of tags and metadata. */
-const scopeSql: Record<ListFilter, string> = {
-  ...filterSql,
-  tag: `c.c IN (SELECT conv FROM skein_tags WHERE tag = @tag)`,
-  metadata: `(json_array_length(@metadata) = 0 OR c.c IN (
-    SELECT d.conv FROM json_each(@metadata) w
-    CROSS JOIN skein_metadata d INDEXED BY skein_metadata_value
-      ON d.key = w.value ->> 'key' AND d.value = w.value ->> 'value'
-    GROUP BY d.conv HAVING count(*) = json_array_length(@metadata)))`,
-}
-
-function where(filters: readonly ListFilter[], sql = filterSql): string {
-  return filters.map(filter => sql[filter]).join(' AND ')
-}
 
 export const conversationQueries = {
   conversationById,
@@ -115,30 +69,6 @@ export const conversationQueries = {
     WHERE l.agent = @agent AND l.foreign_id = @foreign_id AND c.trashed_at IS NULL
     ORDER BY l.updated_at DESC, c.id LIMIT 1`,
   conversationsByPrefix: `SELECT id FROM skein_conversations WHERE id >= @lo AND id < @hi ORDER BY id LIMIT 11`,
-  listConversations: filters => `
-    SELECT ${shownColumns}, ${listedBranchColumns}
-    FROM skein_conversations c LEFT JOIN skein_branches b ON b.conv = c.c AND b.name = c.active_branch
-    WHERE ${where(filters)}
-    ORDER BY c.updated_at DESC, c.id DESC LIMIT +@limit`,
-  countConversations: filters => `
-    SELECT count(*) AS count FROM skein_conversations c WHERE ${where(filters)}`,
-  scopeConversations: filters => `
-    SELECT c.c AS conv FROM skein_conversations c WHERE ${where(filters, scopeSql)}`,
-  // Jumps from one directory to the next in the index, instead of reading every conversation.
-  listDirectories: filters => `
-    WITH RECURSIVE d(directory) AS (
-      SELECT * FROM (
-        SELECT c.directory FROM skein_conversations c
-        WHERE c.directory >= @from_directory AND c.directory IS NOT @after_directory AND ${where(filters)}
-        ORDER BY c.directory LIMIT 1)
-      UNION ALL
-      SELECT (
-        SELECT c.directory FROM skein_conversations c
-        WHERE c.directory > d.directory AND ${where(filters)} ORDER BY c.directory LIMIT 1)
-      FROM d WHERE d.directory IS NOT NULL
-    )
-    SELECT directory FROM d WHERE directory IS NOT NULL LIMIT +@limit`,
-
   branch: `SELECT ${branchColumns} FROM skein_branches b WHERE b.conv = @conv AND b.name = @name`,
   branchOf: `
     SELECT ${branchColumns} FROM skein_conversations c

@@ -1,4 +1,5 @@
 import BetterSqlite3, { type Database } from 'better-sqlite3'
+import { schemaVersion } from '../migrate.ts'
 import { migrations } from '../migrations.ts'
 import { attempt } from './readable-rows.ts'
 
@@ -13,15 +14,25 @@ interface FoundRow extends SchemaRow {
   readonly rowid: number
 }
 
+/** What the list of tables said. */
+export interface MendedSchema {
+  /** The version of Skein's tables in the file. */
+  readonly version: number
+  /** Whether the list was damaged. */
+  readonly isMended: boolean
+}
+
 /** Corrects the list of tables. The SQL of each table is known; only its root page must be taken from the
- *  file. One changed letter there would make a whole table unreadable. Returns true if something was
- *  corrected: then the file has to be opened again. */
-export function mendSchemaText(db: Database): boolean {
+ *  file. One changed letter there would make a whole table unreadable. Tables of an older version are read as
+ *  those of the newest: columns that they lack are empty. The file has to be opened again. */
+export function mendSchemaText(db: Database): MendedSchema {
   const found = attempt(
     () => db.prepare('SELECT rowid, type, name, tbl_name, sql FROM sqlite_schema').all() as FoundRow[],
   )
-  if (!found) return false
-  const known = knownSchema()
+  if (!found) return { version: newest, isMended: false }
+  const version = versionOf(db, found)
+  const ofVersion = schemaAt(version)
+  const known = schemaAt(newest)
   const wrong: [FoundRow, SchemaRow][] = []
   const strange: FoundRow[] = []
   for (const row of found) {
@@ -34,7 +45,7 @@ export function mendSchemaText(db: Database): boolean {
   for (const [{ rowid }, made] of wrong) {
     attempt(() => put.run(made.type, made.name, made.tbl_name, made.sql, rowid))
   }
-  return wrong.length > 0
+  return { version, isMended: wrong.some(([row]) => !ofVersion.some(one => isSame(row, one))) }
 
   function take(isIt: (row: SchemaRow) => boolean): SchemaRow | undefined {
     const at = known.findIndex(isIt)
@@ -42,22 +53,40 @@ export function mendSchemaText(db: Database): boolean {
   }
 }
 
-/** Creates an empty temporary table for each table that is missing in the list. Their rows can no longer be
- *  located. Returns their names. */
-export function replaceLostTables(db: Database): readonly string[] {
-  const lost = knownSchema().filter(({ type, name, sql }) => {
+/** Creates an empty temporary table for each table that is missing in the list. Returns the names of those
+ *  that a file of this version has: their rows can no longer be located. */
+export function replaceLostTables(db: Database, version: number): readonly string[] {
+  const missing = schemaAt(newest).filter(({ type, name, sql }) => {
     if (type !== 'table' || sql === null || /_search/.test(name)) return false
     return attempt(() => db.prepare(`SELECT 1 FROM main.${name}`)) === undefined
   })
-  for (const { sql } of lost) db.exec(sql!.replace('CREATE TABLE', 'CREATE TEMP TABLE'))
-  return lost.map(({ name }) => name)
+  for (const { sql } of missing) db.exec(sql!.replace('CREATE TABLE', 'CREATE TEMP TABLE'))
+  const had = new Set(schemaAt(version).map(({ name }) => name))
+  return missing.map(({ name }) => name).filter(name => had.has(name))
 }
 
-/** The schema of a new store. */
-function knownSchema(): SchemaRow[] {
+const newest = migrations.at(-1)!.version
+
+/** The version that the file names or, if that is damaged, the one that its tables have. The higher one: a
+ *  table too many is reported as lost, and one too few would be lost without a word. */
+function versionOf(db: Database, found: readonly SchemaRow[]): number {
+  const named = attempt(() => schemaVersion(db)) ?? 0
+  const scores = migrations.map(({ version }) => ({ version, score: scoreOf(schemaAt(version), found) }))
+  const best = scores.reduce((a, b) => (b.score >= a.score ? b : a))
+  return Math.max(best.version, named <= newest ? named : 0)
+}
+
+/** How well a list of tables matches a known one. */
+function scoreOf(known: readonly SchemaRow[], found: readonly SchemaRow[]): number {
+  const same = known.filter(one => found.some(row => isSame(row, one))).length
+  return 2 * same - known.length - found.length
+}
+
+/** The schema of a new store of this version. */
+function schemaAt(version: number): SchemaRow[] {
   const db = new BetterSqlite3(':memory:')
   try {
-    for (const { sql } of migrations) db.exec(sql)
+    for (const one of migrations) if (one.version <= version) db.exec(one.sql)
     return db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema').all() as SchemaRow[]
   } finally {
     db.close()

@@ -9,7 +9,7 @@ import { systemSource } from '../../../system/source.ts'
 import type { TurnRow } from '../../engine/rows.ts'
 import { belongsTo } from './belongs-to.ts'
 import { type BlobShelf, blobShelf } from './blob-shelf.ts'
-import { mendSchemaText, replaceLostTables } from './mend-schema-text.ts'
+import { type MendedSchema, mendSchemaText, replaceLostTables } from './mend-schema-text.ts'
 import { mendedCopy } from './mended-copy.ts'
 import { attempt, rowKeys, type TableGap } from './readable-rows.ts'
 import { type KeptMessages, type LostMessage, type RecoverLoss, recoverMessages } from './recover-messages.ts'
@@ -49,10 +49,12 @@ export async function recoverFile(
   const place = mkdtempSync(join(dirname(damaged), '.skein-recover-'))
   try {
     const copy = join(place, 'copy.db')
-    const mended = [...mendedCopy(damaged, copy), ...mendSchema(copy)]
+    const mended = [...mendedCopy(damaged, copy)]
+    const { version, isMended } = mendSchema(copy)
+    if (isMended) mended.push('the list of tables was damaged: it says again how they are made')
     const db = openDamaged(copy)
     try {
-      return { ...(await recoverFrom(db, replaceLostTables(db))), mended }
+      return { ...(await recoverFrom(db, replaceLostTables(db, version))), mended }
     } finally {
       db.close()
     }
@@ -181,10 +183,10 @@ function openDamaged(path: string): Database {
   return db
 }
 
-function mendSchema(path: string): readonly string[] {
+function mendSchema(path: string): MendedSchema {
   const db = openDamaged(path)
   try {
-    return mendSchemaText(db) ? ['the list of tables was damaged: it says again how they are made'] : []
+    return mendSchemaText(db)
   } finally {
     db.close()
   }
