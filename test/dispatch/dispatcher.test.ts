@@ -292,7 +292,9 @@ describe('a dispatcher', () => {
       return 'Found it.'
     }
     const look = tool({ description: '', input: z.object({}), readOnly: true, run: () => 'nothing' })
-    const dispatcher = await dispatcherOf({ agentFor: () => ({ model: scripted({ script }), tools: { look } }) })
+    const dispatcher = await dispatcherOf({
+      agentFor: () => ({ model: scripted({ script }), tools: { look } }),
+    })
     const { id } = await store.submitTask({ description: 'Find it' })
     const failed = (await dispatcher.run(id))!
     await store.retryTask(id)
