@@ -283,6 +283,28 @@ describe('a dispatcher', () => {
     expect(await saidIn(id)).toEqual(['user: Find it', 'assistant: Cool again.'])
   })
 
+  it('counts the tokens of all attempts of a dispatch (S2-27)', async () => {
+    let calls = 0
+    const script = () => {
+      calls++
+      if (calls === 1) return { calls: [{ name: 'look', input: {} }] }
+      if (calls === 2) throw new Error('the model is on fire')
+      return 'Found it.'
+    }
+    const look = tool({ description: '', input: z.object({}), readOnly: true, run: () => 'nothing' })
+    const dispatcher = await dispatcherOf({
+      agentFor: () => ({ model: scripted({ script }), tools: { look } }),
+    })
+    const { id } = await store.submitTask({ description: 'Find it' })
+    const failed = (await dispatcher.run(id))!
+    await store.retryTask(id)
+    const done = (await dispatcher.run(id))!
+    const { conversation } = (await store.findByTask(id))!
+    expect([failed.success, done.success, failed.tokens_used > 0]).toEqual([false, true, true])
+    expect(done.tokens_used).toBe(conversation.tokensUsed)
+    expect(done.tokens_used).toBeGreaterThan(failed.tokens_used)
+  })
+
   it('retries a failed dispatch in a new turn if a person has continued the conversation', async () => {
     let calls = 0
     const script = () => {
