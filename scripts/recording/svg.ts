@@ -31,8 +31,7 @@ export function svgOf(scenes: readonly Scene[]): string {
   const typing = all.flatMap(({ typed }, i) => {
     if (typed === undefined) return []
     const [from, to] = [at(i), percent((times[i + 1]! - pauseSeconds) / total)]
-    const first = from === at(0) ? '' : '0% { transform: none } '
-    return `@keyframes t${i} { ${first}${from}% { transform: none; animation-timing-function: steps(${typed}) } ${to}%, 100% { transform: translateX(${fixed(typed * cell)}px) } }
+    return `@keyframes t${i} { ${i === 0 ? '' : '0% { transform: none } '}${from}% { transform: none; animation-timing-function: steps(${typed}) } ${to}%, 100% { transform: translateX(${fixed(typed * cell)}px) } }
 .t${i} { animation: t${i} ${loop} infinite }`
   })
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="t">

@@ -113,8 +113,9 @@ function append(file: string, line: TypedLine): void {
   })
 }
 
-function encoded(line: TypedLine): string {
-  return `${JSON.stringify(line)}\n`
+/** A line without a project is a plain string, as before. */
+function encoded({ text, project }: TypedLine): string {
+  return `${JSON.stringify(project === null ? text : { text, project })}\n`
 }
 
 /** A malformed line is skipped. */
