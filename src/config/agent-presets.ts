@@ -7,8 +7,8 @@ export interface AgentPreset {
   readonly args: readonly string[]
   /** The npm packages to install. */
   readonly packages: readonly string[]
-  /** The product's own program, if `command` is only an adapter for it: if the adapter is not installed, `npx`
-   *  starts it. Null if `command` is the product. */
+  /** The product's own program, if `command` is only an adapter for it: if the adapter is not installed,
+   *  `npx` starts it. Null if `command` is the product. */
   readonly product: string | null
   /** True if the adapter does not work without the product's program. */
   readonly needsProduct: boolean

@@ -102,8 +102,8 @@ export interface Config {
   readonly files: readonly string[]
   /** Files that were found and not read, with the reason. */
   readonly ignored: readonly string[]
-  /** Members of `mcp` and `agents` in the project's file that are not used: the user's own file has one of the
-   *  same name. */
+  /** Members of `mcp` and `agents` in the project's file that are not used: the user's own file has one of
+   *  the same name. */
   readonly shadowed: readonly ShadowedMember[]
 }
 

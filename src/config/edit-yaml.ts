@@ -10,17 +10,17 @@ export type YamlValue =
   | readonly YamlValue[]
   | { readonly [key: string]: YamlValue }
 
-/** Parses a value as a file would have it: `10` is a number, `[a, b]` a list. A text that is not YAML stays a
- *  text. */
+/** Parses a value as a file would have it: `10` is a number, `[a, b]` a list. A text that is not YAML stays
+ *  a text. */
 export async function parseYamlValue(text: string): Promise<YamlValue> {
   const { parseDocument } = await import('yaml')
   const document = parseDocument(text, { version: '1.2' })
   return document.errors.length > 0 ? text : (document.toJS() as YamlValue)
 }
 
-/** The text of a settings file with one value changed. A value that is replaced by another single value changes
- *  only its own characters; otherwise comments, order and blank lines stay. Throws InvalidError if the text is
- *  not YAML, or if a part of the path is not a mapping. */
+/** The text of a settings file with one value changed. A value that is replaced by another single value
+ *  changes only its own characters; otherwise comments, order and blank lines stay. Throws InvalidError if
+ *  the text is not YAML, or if a part of the path is not a mapping. */
 export async function setInYaml(
   text: string,
   path: readonly string[],

@@ -18,8 +18,8 @@ export type ProbeResult =
 /** How long a provider may take to answer. */
 const patienceMs = 10_000
 
-/** Asks the provider of a model whether it accepts the key, and whether it has the model: `openai/gpt-5`. Never
- *  throws. */
+/** Asks the provider of a model whether it accepts the key, and whether it has the model: `openai/gpt-5`.
+ *  Never throws. */
 export async function probeModel(
   id: string,
   options: Pick<OpenModelOptions, 'env' | 'keys' | 'baseUrls'> = {},

@@ -51,8 +51,8 @@ export function listAgents(config: Config, context: Pick<CommandContext, 'env'>)
   return [...configured, ...presets]
 }
 
-/** The agent with this name. Throws UsageError if there is none, or if the project's file that names its program
- *  is not trusted. */
+/** The agent with this name. Throws UsageError if there is none, or if the project's file that names its
+ *  program is not trusted. */
 export function findAgent(
   name: string,
   config: Config,

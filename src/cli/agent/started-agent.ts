@@ -19,8 +19,8 @@ export type StartedAgent =
     }
   | { readonly own: NamedOwnAgent }
 
-/** `<name>`, or everything after `--`. After a name, further arguments of the agent may follow `--`. Asks first
- *  whether a project's file is trusted. Throws UsageError. */
+/** `<name>`, or everything after `--`. After a name, further arguments of the agent may follow `--`. Asks
+ *  first whether a project's file is trusted. Throws UsageError. */
 export async function startedAgent(args: Args, context: CommandContext): Promise<StartedAgent> {
   const [named] = args.arguments
   const given = args.behind ?? []

@@ -22,8 +22,8 @@ export interface AskedAgent extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** The agent with this name: an entry of `agents`, or a preset. It starts with its first task. Throws UsageError
- *  if it does not exist, or if it is a program that cannot be started. */
+/** The agent with this name: an entry of `agents`, or a preset. It starts with its first task. Throws
+ *  UsageError if it does not exist, or if a project's file that is not trusted names its program. */
 export function openAskedAgent(
   name: string,
   config: Config,

@@ -21,7 +21,7 @@ import { plain } from './config.ts'
 import { type SettingRow, settingRows, shownValue, sourceText } from './setting-rows.ts'
 import { readSettingsFile, writeSettingsFile } from './settings-file.ts'
 
-/** `skein config get <setting>`: the value on stdout; on a terminal also what it means and where it is set. */
+/** `skein config get <setting>`: the value on stdout; on a terminal also its meaning and its source. */
 export const configGetCommand: CommandHandler = async (args, context) => {
   const { out, err } = context
   const typed = args.arguments[0]!
@@ -126,8 +126,8 @@ async function valueFor({ setting }: FoundSetting, text: string): Promise<YamlVa
   return names.filter(name => name !== '')
 }
 
-/** `--user`, `--project`, or the file that decides: the project's if it already sets this, otherwise the user's
- *  own. */
+/** `--user`, `--project`, or the file that decides: the project's if it already sets this, otherwise the
+ *  user's own. */
 async function fileFor(
   args: Args,
   typed: string,
