@@ -1,4 +1,5 @@
 import { providers } from '../../src/cli/model/provider-keys.ts'
+import { providerVariables } from '../../src/config/provider-settings.ts'
 import { sectionDeclarations } from '../../src/config/sections.ts'
 import type { SectionDeclaration, Setting } from '../../src/config/setting.ts'
 
@@ -15,9 +16,29 @@ Everything works without a configuration. Settings come from these sources; a la
 3. the environment;
 4. the flags of a command.
 
-\`skein config\` shows every setting with its source. A setting that is unknown or has a wrong value stops the command
-with the file, the line and the known names; \`skein doctor\` lists all of them. Durations are a number and a unit:
-\`ms\`, \`s\`, \`m\`, \`h\`, \`d\` or \`w\`.
+Three things are different, because a project's file may come with a clone:
+
+- keys and addresses of providers, and the token of the bot, are only for your own file. In a project's file they are
+  an error;
+- MCP servers and agents of a project's file start only after you have trusted the file: a terminal asks, and
+  \`skein config trust\` answers beforehand. The answer holds until the file changes. Your own server or agent of the
+  same name is used instead of the project's;
+- \`tools.allow\` of a project's file does not count in a terminal and an editor.
+
+| command | |
+|---|---|
+| \`skein config\` | which model, store and settings are used and why, in words. \`--all\`: every setting with its source |
+| \`skein config get <setting>\` | its value, its meaning, and where it is set |
+| \`skein config set <setting> <value>\` | changes one value and keeps comments. \`--user\`, \`--project\`: in which file |
+| \`skein config unset <setting>\` | removes it |
+| \`skein config edit\` | opens the file in \`$VISUAL\` or \`$EDITOR\`, and checks it afterwards |
+| \`skein config keys set <provider>\` | stores a key in \`~/.config/skein/keys.json\`, readable by you alone. \`ls\`, \`rm\` |
+| \`skein config trust\` | trusts the project's file. \`ls\`, \`rm\` |
+| \`skein config models\`, \`skein agents\` | names of models and of agents |
+| \`skein doctor\` | checks all of it. \`--online\` also asks the providers |
+
+A setting that is unknown or has a wrong value stops the command with the file, the line and the known names;
+\`skein doctor\` lists all of them. Durations are a number and a unit: \`ms\`, \`s\`, \`m\`, \`h\`, \`d\` or \`w\`.
 
 ${sectionDeclarations.map(describeSection).join('\n')}
 ## Environment
@@ -31,6 +52,9 @@ ${sectionDeclarations.map(describeSection).join('\n')}
 | \`DISCORD_TOKEN\` | The same as \`discord.token\` |
 | \`SKEIN_DISCORD_API\` | The address of Discord's API, for tests and proxies |
 ${providers.map(keyRow).join('\n')}
+${Object.entries(providerVariables).map(addressRow).join('\n')}
+| \`XDG_CONFIG_HOME\`, \`XDG_DATA_HOME\`, \`XDG_STATE_HOME\` | Where the files of the user are: settings and keys, the store, answers that are remembered |
+| \`VISUAL\`, \`EDITOR\` | The editor of \`skein config edit\` |
 | \`NO_COLOR\`, \`PAGER\` | As in other programs |
 `
 }
@@ -39,8 +63,8 @@ function describeSection({ path, about, settings, example }: SectionDeclaration,
   // A second form of a section continues it.
   const isSecond = sectionDeclarations[index - 1]?.path === path
   const heading = isSecond ? '' : `## ${path === '' ? 'The file itself' : `\`${path}\``}\n\n`
-  return `${heading}${about === '' ? '' : `${about}\n\n`}| setting | value | default | meaning |
-|---|---|---|---|
+  return `${heading}${about === '' ? '' : `${about}\n\n`}| setting | value | default | variable | meaning |
+|---|---|---|---|---|
 ${Object.entries(settings).map(row).join('\n')}
 
 \`\`\`yaml
@@ -49,12 +73,19 @@ ${example}
 `
 }
 
-function row([name, { takes, standard, about }]: [name: string, setting: Setting]): string {
+function row([name, { takes, standard, about, variables = [] }]: [name: string, setting: Setting]): string {
   const isWords = standard === null || standard.includes(' ') || standard === 'none'
-  return `| \`${name}\` | ${takes} | ${standard === null ? 'required' : isWords ? standard : `\`${standard}\``} | ${about} |`
+  return `| \`${name}\` | ${takes} | ${standard === null ? 'required' : isWords ? standard : `\`${standard}\``} | ${variables.map(one => `\`${one}\``).join(', ')} | ${about} |`
+}
+
+function addressRow([name, { baseUrl }]: [
+  name: string,
+  variables: { readonly baseUrl: readonly string[] },
+]): string {
+  return `| ${baseUrl.map(one => `\`${one}\``).join(' or ')} | The same as \`providers.${name}.base_url\` |`
 }
 
 function keyRow({ name, variables, needsKey }: (typeof providers)[number]): string {
   const or = variables.map(variable => `\`${variable}\``).join(' or ')
-  return `| ${or} | The key of ${name}${needsKey ? '' : ', if it needs one'} |`
+  return `| ${or} | The same as \`providers.${name}.key\`${needsKey ? '' : ', if it needs one'} |`
 }

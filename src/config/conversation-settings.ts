@@ -114,13 +114,20 @@ export const conversationSettings: readonly ConversationSetting[] = [
   },
 ]
 
+/** The environment variable that overrides a setting of the section: `SKEIN_MAX_TOKENS`. */
+export function variableOf({ name }: Pick<ConversationSetting, 'name'>): string {
+  return `SKEIN_${name.toUpperCase()}`
+}
+
 /** The section `conversation`. */
 export const conversationSection: SectionDeclaration = {
   path: 'conversation',
   about:
     'How long conversations are continued, and what a model call gets of them. Each setting can also be given ' +
     'as an environment variable: `SKEIN_` and its name in capitals, such as `SKEIN_MAX_TOKENS=100000`.',
-  settings: Object.fromEntries(conversationSettings.map(one => [one.name, one])),
+  settings: Object.fromEntries(
+    conversationSettings.map(one => [one.name, { ...one, variables: [variableOf(one)] }]),
+  ),
   example: `conversation:
   session_expiration: 24h
   expiration_from: activity
@@ -163,7 +170,7 @@ export const projectSettings = {
   conversations: valueSetting(
     onOrOff,
     'on',
-    'Whether the tasks of the project have conversations. For a dispatcher: no command reads it yet.',
+    'Whether the tasks of the project have conversations in `skein dispatch work` and `skein serve --workers`. Off: each task is a single model call.',
   ),
 }
 

@@ -45,11 +45,10 @@ export const discordDefaults: DiscordSettings = {
 }
 
 const discordFileSettings = {
-  token: valueSetting(
-    text,
-    'none',
-    'The token of the bot. Only in your own file. `DISCORD_TOKEN` overrides it. It is never shown.',
-  ),
+  token: {
+    ...valueSetting(text, 'none', 'The token of the bot. Only in your own file. It is never shown.'),
+    variables: ['DISCORD_TOKEN'],
+  },
   allow: structuredSetting('a mapping', 'none', 'Who is answered besides the owner: see below.'),
   thread_context: valueSetting(
     oneOf('fresh', 'inherit'),

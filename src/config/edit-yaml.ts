@@ -10,8 +10,8 @@ export type YamlValue =
   | readonly YamlValue[]
   | { readonly [key: string]: YamlValue }
 
-/** Parses a value as a file would have it: `10` is a number, `[a, b]` a list. A text that is not YAML stays a
- *  text. */
+/** Parses a value as a file would have it: `10` is a number, `[a, b]` a list. A text that is not YAML stays
+ *  a text. */
 export async function parseYamlValue(text: string): Promise<YamlValue> {
   const { parseDocument } = await import('yaml')
   const document = parseDocument(text, { version: '1.2' })

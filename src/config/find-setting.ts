@@ -30,8 +30,8 @@ export function findSetting(typed: string): FoundSetting | null {
   return sectionDeclarations.map(section => sectionAt(section, typed)).find(found => found !== null) ?? null
 }
 
-/** Settings with a similar path, nearest first: `conversation.max_tokens` for `conversation.max_token`,
- *  and for `max_tokens` alone. */
+/** Settings with a similar path, nearest first: `conversation.max_tokens` for `conversation.max_token`, and
+ *  for `max_tokens` alone. */
 export function similarSettings(typed: string): readonly string[] {
   const known = settingPaths()
   const ending = known.filter(path => path.split('.').at(-1) === typed)
@@ -87,8 +87,8 @@ function matched(declared: string, typed: string, below: string): readonly strin
   return rest === undefined ? path : [...path, ...rest.split('.')]
 }
 
-/** A whole section, or a member of one: `conversation`, `mcp`, `mcp.files`. A name with a dot is taken
- *  only if its last part is not a misspelt setting. */
+/** A whole section, or a member of one: `conversation`, `mcp`, `mcp.files`. A name with a dot is taken only
+ *  if its last part is not a misspelt setting. */
 function sectionAt(section: SectionDeclaration, typed: string): FoundSetting | null {
   const [first] = section.path.split('.', 1)
   if (section.path === '') return null

@@ -13,7 +13,7 @@ import {
   type ShadowedMember,
   type ValueSource,
 } from './config.ts'
-import { conversationSettings } from './conversation-settings.ts'
+import { conversationSettings, variableOf } from './conversation-settings.ts'
 import { discordDefaults } from './discord-settings.ts'
 import { configFolder, type Environment } from './folder.ts'
 import { defaultNote, type Findings, sectionOf } from './section.ts'
@@ -175,7 +175,7 @@ function takeEnvironment(
     sources['discord.token'] = { kind: 'environment', variable: 'DISCORD_TOKEN' }
   }
   for (const { field, name, reader, standard } of conversationSettings) {
-    const variable = `SKEIN_${name.toUpperCase()}`
+    const variable = variableOf({ name })
     const given = env[variable]?.trim()
     if (!given) continue
     const value = reader(given)

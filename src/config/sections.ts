@@ -31,11 +31,14 @@ import { readSubagent, readTools, subagentSection, toolSection } from './tool-se
 import { address, onOrOff, text, wholeNumberFrom } from './values.ts'
 
 const fileSettings = {
-  model: valueSetting(
-    text,
-    'the built-in one',
-    'The model of new conversations: `provider/model`, or an alias. `SKEIN_MODEL` overrides it, and `-m` overrides both.',
-  ),
+  model: {
+    ...valueSetting(
+      text,
+      'the built-in one',
+      'The model of new conversations: `provider/model`, or an alias. `-m` overrides it.',
+    ),
+    variables: ['SKEIN_MODEL'],
+  },
 }
 
 /** The settings of the file itself. */

@@ -10,6 +10,8 @@ export interface Setting {
   readonly standard: string | null
   /** What it does, as sentences. */
   readonly about: string
+  /** The environment variables that override it. Default: none. */
+  readonly variables?: readonly string[]
 }
 
 /** A setting with a single value. */

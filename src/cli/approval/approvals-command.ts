@@ -14,8 +14,8 @@ import { forgetRemembered, listRemembered } from './remembered-command.ts'
 
 const answers: Readonly<Record<string, ApprovalAnswer>> = { approve: 'allow', deny: 'deny' }
 
-/** `skein approvals [verb] [id]`: the calls that wait for an approval, and the answers that are
- *  remembered. An answer is stored once; the turn continues in the program that resumes it. */
+/** `skein approvals [verb] [id]`: the calls that wait for an approval, and the answers that are remembered.
+ *  An answer is stored once; the turn continues in the program that resumes it. */
 export const approvalsCommand: CommandHandler = (args, context) => {
   const [action = 'ls', text] = args.arguments
   if (action === 'remembered' || action === 'forget') return rememberedVerb(action, text, context)

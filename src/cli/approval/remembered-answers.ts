@@ -8,7 +8,7 @@ import { projectFolder } from '../target/scope.ts'
 import { readStateFile, writeStateFile } from '../trust/state-file.ts'
 
 /** An answer that holds for longer than one call. It is kept in the user's state folder, never in a
- *  conversation: a conversation can be imported, and must not bring permissions with it. */
+ *  conversation: an imported conversation must not bring permissions with it. */
 export interface RememberedAnswer {
   /** Identifies the answer, to remove it. */
   readonly id: string

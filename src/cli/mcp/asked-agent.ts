@@ -23,7 +23,7 @@ export interface AskedAgent extends AsyncDisposable {
 }
 
 /** The agent with this name: an entry of `agents`, or a preset. It starts with its first task. Throws
- *  UsageError if it does not exist, or if it is a program that cannot be started. */
+ *  UsageError if it does not exist, or if a project's file that is not trusted names its program. */
 export function openAskedAgent(
   name: string,
   config: Config,

@@ -4,8 +4,8 @@ import { type Environment, stateFolder } from '../../config/folder.ts'
 import { isPlainObject, type Json, type JsonObject } from '../../core/json.ts'
 import { writeNewFile } from '../transfer/new-file.ts'
 
-/** The JSON object in a file of the user's state folder. A missing or damaged file is an empty object:
- *  what it remembers are permissions, and without it the person is asked again. */
+/** The JSON object in a file of the user's state folder. A missing or damaged file is an empty object: it
+ *  holds permissions, and without it the person is asked again. */
 export function readStateFile(name: string, env: Environment): JsonObject {
   try {
     const content: Json = JSON.parse(readFileSync(join(stateFolder(env), name), 'utf8'))

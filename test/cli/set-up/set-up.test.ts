@@ -249,7 +249,10 @@ test('doctor names the MCP servers and agents that are set, and no value of them
   }
   writeFileSync(join(here.cwd, 'skein.yaml'), JSON.stringify(settings))
   const { stdout, stderr } = await here.skein(['doctor'])
-  expect(stdout).toContain('✓ mcp      mcp.files, mcp.search are set\n')
+  for (const path of ['mcp.files', 'mcp.search'])
+    expect(stdout).toContain(
+      `! mcp      ${path} is not started: you have not trusted ./skein.yaml. To trust it: skein config trust\n`,
+    )
   expect(stdout).toContain('✓ agents   agents.reviewer is set\n')
   expect(stdout).toContain('✓ acp      acp.recall is set\n')
   expect(stdout + stderr).not.toContain(value)

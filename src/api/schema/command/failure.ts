@@ -5,6 +5,7 @@ export const withoutJson: Readonly<Record<string, string>> = {
   chat: 'it is interactive; for one answer: `skein "…" --json`',
   resume: 'it opens a chat; for one answer: `skein --resume <id> "…" --json`',
   completion: 'it prints a script',
+  'config edit': 'it opens an editor',
   acp: 'its output is the protocol',
   mcp: 'its output is the protocol',
   agent: 'it is interactive; for its messages: `skein show --json`',

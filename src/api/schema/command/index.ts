@@ -1,6 +1,7 @@
 // The output of `--json`, command by command: the single source of docs/json.md and of the test that compares
 // the commands with it. Objects are strict, so a new field must be added here.
 
+import { configShapes } from './config.ts'
 import { dispatchShapes } from './dispatch.ts'
 import { manageShapes } from './manage.ts'
 import { readShapes } from './read.ts'
@@ -18,4 +19,5 @@ export const commandShapes: Readonly<Record<string, readonly CommandShape[]>> = 
   ...dispatchShapes,
   ...transferShapes,
   ...repairShapes,
+  ...configShapes,
 }

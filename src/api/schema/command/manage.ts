@@ -27,6 +27,24 @@ export const manageShapes: Readonly<Record<string, readonly CommandShape[]>> = {
   approvals: [
     { typed: 'skein approvals --json', schema: approvalsSchema },
     { typed: 'skein approvals approve <id> --json', schema: approvalSchema },
+    {
+      typed: 'skein approvals remembered --json',
+      schema: z.strictObject({
+        remembered: z.array(
+          z.strictObject({
+            id: z.string(),
+            project: z.string(),
+            conversation: z.string().nullable().describe('null: in the whole project'),
+            scope: z.string().describe('which calls it covers'),
+            at: time,
+          }),
+        ),
+      }),
+    },
+    {
+      typed: 'skein approvals forget <id> --json',
+      schema: z.strictObject({ forgotten: z.array(z.string()) }),
+    },
   ],
   tag: [
     {

@@ -231,44 +231,24 @@ export const readShapes: Readonly<Record<string, readonly CommandShape[]>> = {
     { typed: 'skein token ls --json', schema: z.array(tokenSchema) },
     { typed: 'skein token revoke <id> --json', schema: tokenSchema },
   ],
-  config: [
-    {
-      typed: 'skein config --json',
-      schema: z.strictObject({
-        store: z.string().describe('without a password'),
-        store_from: z.enum(['given', 'project', 'user']),
-        files: z.array(z.string()),
-        ignored: z.array(z.string()),
-        settings: z.array(
-          z.strictObject({
-            path: z.string(),
-            value: z.union([z.string(), z.number(), z.boolean(), z.null()]),
-            source: z.string(),
-          }),
-        ),
-        keys: z.record(z.string(), z.boolean()).describe('whether a key is set; never the key itself'),
-      }),
-    },
-    {
-      typed: 'skein config models --json',
-      schema: z.array(
-        z.strictObject({
-          name: z.string(),
-          id: z.string(),
-          window: count,
-          missing_key: z.string().nullable().describe('the variable to set'),
-          is_default: z.boolean(),
-        }),
-      ),
-    },
-  ],
   doctor: [
     {
       typed: 'skein doctor --json',
       schema: z.strictObject({
         checks: z.array(
           z.strictObject({
-            name: z.enum(['node', 'store', 'verify', 'keys', 'config', 'discord']),
+            name: z.enum([
+              'node',
+              'store',
+              'verify',
+              'keys',
+              'model',
+              'config',
+              'mcp',
+              'agents',
+              'acp',
+              'discord',
+            ]),
             status: z.enum(['ok', 'note', 'failed']),
             message: z.string(),
           }),

@@ -21,8 +21,7 @@ import { plain } from './config.ts'
 import { type SettingRow, settingRows, shownValue, sourceText } from './setting-rows.ts'
 import { readSettingsFile, writeSettingsFile } from './settings-file.ts'
 
-/** `skein config get <setting>`: the value on stdout; on a terminal also what it means and where it is
- *  set. */
+/** `skein config get <setting>`: the value on stdout; on a terminal also its meaning and its source. */
 export const configGetCommand: CommandHandler = async (args, context) => {
   const { out, err } = context
   const typed = args.arguments[0]!

@@ -190,7 +190,11 @@ function explain(
           ? source.variable
           : tildify(source.file, env)
     const state = source === null ? symbols.dot : symbols.ok
-    out.line(`  ${state} ${padEnd(provider.name, width)}  ${source === null ? faint(where) : safe(where)}`)
+    const paint = source === null ? faint : (text: string) => text
+    const start = `  ${state} ${padEnd(provider.name, width)}`
+    const isOneLine = widthOf(start) + 2 + widthOf(where) <= out.width
+    out.line(isOneLine ? `${start}  ${paint(safe(where))}` : start.trimEnd())
+    if (!isOneLine) for (const line of wrap(safe(where), out.width - 4)) out.line(`    ${paint(line)}`)
   }
   out.line()
   say('Every setting: skein config --all')
