@@ -24,15 +24,14 @@ export function readDocExamples(): readonly DocExample[] {
 }
 
 /** Pages whose code is programs. A block that begins with `// name.ts` is a file with that name, next to the
- *  page's other ones. In `agent.md`, only blocks with the word `run` are whole programs. */
+ *  page's other ones. */
 const pages = ['store.md', 'ai-sdk.md', 'agent.md', 'testing-your-app.md', 'drivers.md', 'transactions.md']
 
 /** The programs in the pages. */
 export function readPageExamples(): readonly DocExample[] {
   return pages.flatMap(page => {
     const text = readFileSync(join(root, 'docs', page), 'utf8')
-    const wanted = page === 'agent.md' ? /^```ts run\n(.*?)^```$/gms : /^```ts\n(.*?)^```$/gms
-    return [...text.matchAll(wanted)].map(({ 1: code = '', index }) => {
+    return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(({ 1: code = '', index }) => {
       const place = `docs/${page}:${text.slice(0, index).split('\n').length}`
       const [, file] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? []
       return { place, code, ...(file !== undefined && { file: `${page}/${file}` }) }

@@ -2,7 +2,7 @@ import { uncalibrated } from '../context/fit/calibrate.ts'
 import { windowOf } from '../context/fit/model-windows.ts'
 import type { Window } from '../context/fit/window.ts'
 import { asBlocks, type Block } from '../core/block.ts'
-import { checkChoice } from '../core/check.ts'
+import { checkChoice, checkMethod, checkObject } from '../core/check.ts'
 import { InvalidError } from '../core/errors.ts'
 import { typeName } from '../core/json.ts'
 import type { NewMessage } from '../core/message.ts'
@@ -149,7 +149,9 @@ const strategies = ['sliding_window', 'summarization'] as const
 
 /** The options with their defaults. */
 function stateOf(options: AgentOptions): AgentState {
+  checkObject(options, 'options')
   const { store = null, largeResult = 8_000, system = null } = options
+  if (store !== null) checkMethod(store, 'store', 'append', 'a store, such as openStore() returns')
   const model = resolveModel(options.model, 'model')
   const tools = agentTools(options.tools ?? {})
   checkModelOptions(options)
@@ -214,7 +216,11 @@ function isSummarizer(given: AgentModel | Summarizer): given is Summarizer {
 }
 
 /** No provider accepts an empty message. */
-function checkWords({ content }: NewMessage): void {
+function checkWords(words: NewMessage): void {
+  checkObject(words, 'words', 'a text or a message')
+  const { content } = words
+  if (typeof content !== 'string' && !Array.isArray(content))
+    throw new InvalidError('words', `must be a text or a message, got ${typeName(content)} as content`)
   const isEmpty = asBlocks(content).every(isBlank)
   if (isEmpty) throw new InvalidError('words', 'must not be empty')
 }

@@ -1,3 +1,4 @@
+import { checkObject } from '../core/check.ts'
 import type { MessageId } from '../core/ids.ts'
 import type { BlobRef, Message } from '../core/message.ts'
 import type { ReadOptions } from '../core/ports.ts'
@@ -81,6 +82,7 @@ export async function readHistory(
   window: Window,
   options: ReadContextOptions = {},
 ): Promise<ReadHistory> {
+  checkObject(window, 'window', 'a window, such as { limit: 32_768 }')
   const tail = head === null ? nothing : await readTail(reader, head, window, options)
   // A summary may cover the part between the beginning of a long turn and the rest.
   const unbroken = tail.turnStart === null ? tail.messages : tail.messages.slice(1)

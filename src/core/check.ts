@@ -47,6 +47,19 @@ export function checkChoice<T extends string>(value: unknown, field: string, cho
   return value as T
 }
 
+/** Accepts an object that is not a list. `what` says what it should be, for callers without types. */
+export function checkObject(value: unknown, field: string, what = 'an object'): void {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return
+  throw new InvalidError(field, `must be ${what}, got ${typeName(value)}`)
+}
+
+/** Accepts an object with this method, such as a store. */
+export function checkMethod(value: unknown, field: string, method: string, what: string): void {
+  checkObject(value, field, what)
+  if (typeof (value as Record<string, unknown>)[method] !== 'function')
+    throw new InvalidError(field, `must be ${what}: it has no method ${method}`)
+}
+
 /** Accepts a list with at least one element. */
 export function checkNonEmpty(value: unknown, field: string): void {
   if (!Array.isArray(value)) throw new InvalidError(field, `must be a list, got ${typeName(value)}`)

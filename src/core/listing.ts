@@ -63,8 +63,8 @@ export interface ConversationFilter {
   readonly tag?: string
   /** Text within the title, in any case and with or without accents. */
   readonly title?: string
-  /** Top-level metadata fields with these values. */
-  readonly metadata?: { readonly [key: string]: string | number | boolean }
+  /** Top-level metadata fields with these values: texts, numbers and booleans. */
+  readonly metadata?: object
   /** Conversations of subagents that were started from this one. */
   readonly parent?: ConversationId
   /** Only conversations with activity at this time or later. */

@@ -1,5 +1,5 @@
 import type { BranchRef } from '../core/branch.ts'
-import { checkName } from '../core/check.ts'
+import { checkName, checkObject } from '../core/check.ts'
 import { BusyError } from '../core/errors.ts'
 import { prepareMessages } from '../core/prepare.ts'
 import { type RecorderSource, systemRecorderSource } from '../system/source.ts'
@@ -42,6 +42,8 @@ export async function beginTurn(
   options: BeginTurn,
   source: RecorderSource = systemRecorderSource,
 ): Promise<TurnRecording> {
+  checkObject(branch, 'branch', 'a branch')
+  checkObject(options, 'options', 'an object with words')
   const key = options.key === undefined ? source.uuid() : checkName(options.key, 'key')
   if (options.words.length > 0) prepareMessages(options.words, 'words')
   const ref = { conversationId: branch.conversationId, name: branch.name }

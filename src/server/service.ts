@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { checkObject } from '../core/check.ts'
 import type { Maintainer } from '../core/ports.ts'
 import type { SweepReceipt } from '../core/removal.ts'
 import { version } from '../system/version.ts'
@@ -47,6 +48,7 @@ export interface Service {
  * ```
  */
 export function createService(options: ServiceOptions): Service {
+  checkObject(options, 'options')
   const { now = Date.now, log = null, tenants = [] } = options
   const limits = { ...defaultServiceLimits, ...options.limits }
   const stores = new Map<string, Promise<ServiceStore>>()

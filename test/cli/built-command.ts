@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { bundleCommand } from '../../scripts/build/bundle.ts'
+import { bundleVendor } from '../../scripts/build/vendor.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -18,6 +19,7 @@ export async function buildCommand(place: string): Promise<string> {
   copyFileSync(join(root, 'package.json'), join(place, 'package.json'))
   symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
   await bundleCommand(folder)
+  await bundleVendor(join(place, 'dist/vendor'))
   const compile = join(root, 'scripts/build/compile.ts')
   const compiled = spawnSync(process.execPath, [compile, join(folder, 'main.cjs')])
   if (compiled.status !== 0) throw new Error(String(compiled.stderr))

@@ -6,6 +6,7 @@ import type {
 } from '@ai-sdk/provider'
 import type { StoredApproval } from '../../core/approval.ts'
 import type { BranchRef } from '../../core/branch.ts'
+import { checkMethod, checkName, checkObject } from '../../core/check.ts'
 import type { NewConversation } from '../../core/conversation.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type AnyLanguageModel, asLanguageModel } from '../../models/language-model.ts'
@@ -130,6 +131,9 @@ export function recordTo(
   where: string | BranchRef,
   options: RecordToOptions = {},
 ): ModelRecorder {
+  checkMethod(store, 'store', 'append', 'a store, such as openStore() returns')
+  if (typeof where === 'string') checkName(where, 'key')
+  else checkObject(where, 'where', 'a key or a branch')
   const { source = systemRecorderSource, conversation, timeouts, ...rest } = options
   const scope = recordingScope(store, where)
   let home: BranchRef | null = null

@@ -1,4 +1,5 @@
 import { getErrorMessage, type LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
+import { checkObject } from '../../core/check.ts'
 import type { NewMessage } from '../../core/message.ts'
 import { plainJson } from '../../models/plain-json.ts'
 import { toolResultBlock } from '../../models/tool-result-block.ts'
@@ -59,7 +60,11 @@ interface AnyTool {
 /** The same tools, observed. Tools that are not executed here, or are already observed, are returned
  *  unchanged. */
 export function watchTools<T extends object>(tools: T, watcher: ToolWatcher, scope: RecordingScope): T {
-  const watched = Object.entries(tools).map(([name, tool]) => [name, watchTool(name, tool, watcher, scope)])
+  checkObject(tools, 'tools', 'an object of tools by name')
+  const watched = Object.entries(tools).map(([name, tool]) => {
+    checkObject(tool, `tools.${name}`, 'a tool of the AI SDK')
+    return [name, watchTool(name, tool, watcher, scope)]
+  })
   return Object.fromEntries(watched) as T
 }
 

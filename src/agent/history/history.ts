@@ -1,5 +1,6 @@
 import type { Window } from '../../context/fit/window.ts'
 import type { BranchRef } from '../../core/branch.ts'
+import { checkObject } from '../../core/check.ts'
 import type { Conversation, NewConversation } from '../../core/conversation.ts'
 import { messageOfDraft } from '../../core/draft.ts'
 import type { Message, NewMessage } from '../../core/message.ts'
@@ -27,6 +28,7 @@ export function isBranch(target: Target): target is BranchRef {
 /** One name for one conversation, however it is addressed. */
 export function targetName(target: Target): string {
   if (typeof target === 'string') return target
+  checkObject(target, 'target', 'a key, a key with settings, or a branch')
   return isBranch(target) ? `${target.conversationId}:${target.name}` : target.key
 }
 

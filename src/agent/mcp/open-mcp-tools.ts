@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { CallToolResult, ContentBlock, Tool } from '@modelcontextprotocol/client'
+import { checkObject } from '../../core/check.ts'
 import { isPlainObject, type Json, type JsonObject } from '../../core/json.ts'
 import type { AgentTool, ToolOutcome, Tools } from '../tools/tool.ts'
 import { jsonOf } from '../tools/tool-result.ts'
@@ -48,6 +49,7 @@ export async function openMcpTools(
   servers: Readonly<Record<string, McpServer>>,
   options: McpOptions = {},
 ): Promise<McpTools> {
+  checkObject(servers, 'servers', 'an object of servers by name')
   const { startMs = 30_000, callMs = 600_000, graceMs = 2_000, signal } = options
   const problems: McpProblem[] = []
   const report = (server: string, error: Error) => {

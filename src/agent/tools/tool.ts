@@ -1,5 +1,5 @@
 import type { CallKind } from '../../core/approval.ts'
-import { checkCount } from '../../core/check.ts'
+import { checkCount, checkObject } from '../../core/check.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { type Json, type JsonObject, typeName } from '../../core/json.ts'
@@ -128,6 +128,7 @@ export interface ToolDefinition<Input> {
 export function tool<Input>(definition: ToolDefinition<Input>): AgentTool
 export function tool(definition: AiSdkTool): AgentTool
 export function tool<Input>(definition: ToolDefinition<Input> | AiSdkTool): AgentTool {
+  checkObject(definition, 'tool', 'a definition with a description, an input and run')
   if (isAiSdkTool(definition)) return readAiSdkTool(definition)
   const {
     description,
@@ -142,6 +143,7 @@ export function tool<Input>(definition: ToolDefinition<Input> | AiSdkTool): Agen
   } = definition
   if (timeoutMs !== undefined) checkCount(timeoutMs, 'timeoutMs', 1, longestTimeoutMs)
   const read = readInputSchema(input, jsonSchema)
+  if (typeof run !== 'function') throw new InvalidError('run', `must be a function, got ${typeName(run)}`)
   return {
     description,
     schema: read.schema,

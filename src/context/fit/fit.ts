@@ -1,3 +1,4 @@
+import { checkObject } from '../../core/check.ts'
 import { ContextLengthError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
 import type { ContextMessage } from '../../core/model.ts'
@@ -58,6 +59,7 @@ export function fit(
   pinned: Pinned = {},
   count?: CountTokens,
 ): Fitted {
+  checkObject(window, 'window', 'a window, such as { limit: 32_768 }')
   const counter = counterFor(window, count)
   const { items: arranged, covered, unasked, missing } = arrange(path, pinned, counter)
   const { items, aged } = withoutAged(arranged, path, window.maxAgeMs)

@@ -1,4 +1,5 @@
 import * as core from '../../core/check.ts'
+import { checkObject } from '../../core/check.ts'
 import { InvalidError } from '../../core/errors.ts'
 import { checkJsonObject, isPlainObject } from '../../core/json.ts'
 
@@ -12,6 +13,7 @@ export type FieldTable<T> = { readonly [K in keyof T]-?: FieldCheck }
 export function fields<T>(table: FieldTable<T>) {
   return <G extends T>(given: G, field = ''): G => {
     const prefix = field === '' ? '' : `${field}.`
+    checkObject(given, field === '' ? 'options' : field)
     for (const key in table) table[key](given[key] as never, prefix + key)
     return given
   }

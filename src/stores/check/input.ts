@@ -1,7 +1,14 @@
 import { type NewAccessToken, tokenScopes } from '../../core/access-token.ts'
 import type { ListApprovals, NewApprovalAnswer } from '../../core/approval.ts'
 import type { BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
-import { checkChoice, checkCount, checkName, checkNonEmpty, checkTime } from '../../core/check.ts'
+import {
+  checkChoice,
+  checkCount,
+  checkName,
+  checkNonEmpty,
+  checkObject,
+  checkTime,
+} from '../../core/check.ts'
 import type * as conversations from '../../core/conversation.ts'
 import { type Holder, InvalidError } from '../../core/errors.ts'
 import { eventTypes, type ListEvents, type NewEvent } from '../../core/event.ts'
@@ -34,6 +41,7 @@ import { checkHash, each, fields, maybe, optional } from './fields.ts'
  *  error, and nothing is half-written. Each check throws InvalidError naming the field. */
 
 export function checkRef(ref: BranchRef): BranchRef {
+  checkObject(ref, 'branch', 'a branch')
   return { conversationId: conversationId(ref.conversationId), name: checkName(ref.name, 'branch') }
 }
 

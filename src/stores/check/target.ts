@@ -1,4 +1,5 @@
 import { InvalidError } from '../../core/errors.ts'
+import { typeName } from '../../core/json.ts'
 
 /** Which store a text names: a file or `:memory:`, or a server. */
 export type StoreTarget =
@@ -12,7 +13,9 @@ const usable = 'use a file, :memory:, or a file:, sqlite: or postgres:// URL'
  *  URL would create a file whose name contains a password. The error does not quote the text for the same
  *  reason. A path whose first part contains a colon is written with a folder: `./a:b`. */
 export function parseTarget(target: string, field = 'target'): StoreTarget {
-  if (typeof target !== 'string' || target.trim() === '') throw new InvalidError(field, `is empty: ${usable}`)
+  if ((target ?? '') === '') throw new InvalidError(field, `is empty: ${usable}`)
+  if (typeof target !== 'string') throw new InvalidError(field, `must be text, got ${typeName(target)}`)
+  if (target.trim() === '') throw new InvalidError(field, `is empty: ${usable}`)
   if (target.trim() !== target)
     throw new InvalidError(field, `has a blank at its beginning or end: ${usable}`)
   if (target.includes('\0')) throw new InvalidError(field, 'contains a NUL character')

@@ -114,7 +114,7 @@ describe('the built ls, show and search', () => {
   it('print source positions with --debug', () => {
     const { stderr, code } = built.run(['show', 'q2w6nb', '--debug', '--db', db])
     expect(code).toBe(3)
-    expect(stderr).toMatch(/at needNamed \(.*src\/cli\/target\/find-named\.ts:\d+:\d+\)/)
+    expect(stderr).toMatch(/at \S+ \(.*src\/cli\/target\/find-named\.ts:\d+:\d+\)/)
   })
 
   it('let another version of better-sqlite3 load itself', () => {
