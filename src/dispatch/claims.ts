@@ -3,9 +3,9 @@ import type { Dispatch, DispatchClaim, TaskKeeper } from '../core/task.ts'
 import { leaseMs } from '../core/turn.ts'
 import { type DispatchSource, wait } from './dispatch-source.ts'
 
-/** Finds claims of dead workers, and ends them. A claim is abandoned if its process was on this host and
- *  is surely dead, or if this watch has seen it for the length of a lease without a renewal. It compares
- *  no times of other machines and reads no clock that can be set, so a clock that jumps ends no claim. All
+/** Finds claims of dead workers, and ends them. A claim is abandoned if its process was on this host and is
+ *  surely dead, or if this watch has seen it for the length of a lease without a renewal. It compares no
+ *  times of other machines and reads no clock that can be set, so a clock that jumps ends no claim. All
  *  workers have to agree on the length of a lease, so it cannot be set (decision 56). */
 export function watchClaims(
   tasks: Pick<TaskKeeper, 'listRunningDispatches' | 'reclaimDispatch'>,
