@@ -33,7 +33,7 @@ export const agentPresets: Readonly<Record<string, AgentPreset>> = {
     needsProduct: false,
   },
   'codex-zed': {
-    title: 'Codex, with the adapter of Zed',
+    title: 'Codex (adapter of Zed)',
     // Both adapters have the program codex-acp, so npx tells them apart.
     command: 'npx',
     args: ['-y', '@zed-industries/codex-acp'],
