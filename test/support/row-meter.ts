@@ -29,11 +29,14 @@ const reading =
 /** Adds a counting condition that is always true. It comes first and needs only indexed columns, so it is
  *  evaluated before another condition can reject the row. */
 export function countRows(sql: string, tables = usual): string {
-  return sql.replace(reading, (all, from, table: MeteredTable, alias: string | undefined, index = '', where) => {
-    if (!tables.includes(table)) return all
-    const column = `${alias ?? `skein_${table}`}.${columns[table]}`
-    return `${from} skein_${table} ${alias ?? ''}${index} ${where} seen(${column}) AND`
-  })
+  return sql.replace(
+    reading,
+    (all, from, table: MeteredTable, alias: string | undefined, index = '', where) => {
+      if (!tables.includes(table)) return all
+      const column = `${alias ?? `skein_${table}`}.${columns[table]}`
+      return `${from} skein_${table} ${alias ?? ''}${index} ${where} seen(${column}) AND`
+    },
+  )
 }
 
 export async function meterSqlite(tables = usual): Promise<RowMeter & { readonly db: Database }> {
@@ -79,8 +82,7 @@ export async function meterPostgres(
   const store = await postgresStore(pool, { indexing: 'manual' })
   // With new statistics, the server reads a table of a hundred rows as a whole. When it collects them in the
   // background depends on the machine.
-  for (const table of tables)
-    await pool.query(`ALTER TABLE skein.${table} SET (autovacuum_enabled = false)`)
+  for (const table of tables) await pool.query(`ALTER TABLE skein.${table} SET (autovacuum_enabled = false)`)
   return {
     store,
     rowsOf,
