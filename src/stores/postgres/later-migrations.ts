@@ -154,8 +154,8 @@ CREATE INDEX events_permissions ON skein.events (tenant, conv, n) WHERE type = '
     name: 'messages of up to 4 kB without compression, tails across forks',
     // PostgreSQL compresses rows above 2 kB. That took 14 % of an append and 22 % of a tail (decision 84).
     // Stored rows stay as they are.
-    // The recursion of a tail costs 10 % of it to set up, also where there is no fork to follow. In a function,
-    // only the tails that need it pay for it.
+    // The recursion of a tail costs 10 % of it to set up, also where there is no fork to follow. In a
+    // function, only the tails that need it pay for it.
     sql: `
 ALTER TABLE skein.messages SET (toast_tuple_target = 4080);
 -- The rest of a tail, before its step from _lo to _hi, in steps of at most 128 messages. The rows from the
