@@ -28,10 +28,11 @@ const delayMs = 2
 
 type Work = (caller: number) => Promise<unknown>
 
-/** Instructions of the server per call, by callgrind (decision 84), in thousands. */
+/** Counted by `bench/instructions.ts` (decision 84). */
 const whyTail =
-  'the server takes 750 instructions for a tail and the floor 687: the head is found by its id, the rows have ' +
-  'more columns, and a function for tails across forks is set up. The client makes values of 15 columns.'
+  'the server takes 750,000 instructions for a tail and the floor 687,000: the head is found by its id, the ' +
+  'rows have more columns, and a function for tails across forks is set up. The client makes values of 15 ' +
+  'columns.'
 const whyResume =
   'two requests are twice the delay, because the tail begins at the head that the first one returns. The rest ' +
   'is the time of both sides for the 60 kB of a tail, which the proxy reads and writes once more.'
