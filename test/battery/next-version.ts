@@ -50,7 +50,8 @@ export async function lookAt(target: string): Promise<{ version: number; renewed
   }
   const db = new BetterSqlite3(target)
   const version = sqlite.schemaVersion(db)
-  const renewed = version > newestVersions.sqlite ? (db.prepare(count('skein_')).pluck().get() as number) : null
+  const renewed =
+    version > newestVersions.sqlite ? (db.prepare(count('skein_')).pluck().get() as number) : null
   db.close()
   return { version, renewed }
 }
