@@ -18,6 +18,12 @@ CREATE TABLE turns (
   model text, usage text, at bigint NOT NULL);
 `
 
+/** Counted by `bench/instructions.ts` (decision 84). */
+export const whyAppendTakesLonger =
+  'the server takes 1,087,000 instructions for an append and the floor 804,000. 316,000 of them start the ' +
+  'statement (the floor: 92,000), which checks and writes five tables with 19 indexes instead of three with 5. ' +
+  'The client takes 10 to 60 µs more, for eight hashes and the checks.'
+
 const append = `
 WITH c AS (
   UPDATE conversations SET head = $3, last_seq = last_seq + $4::int, messages = messages + $4::int,

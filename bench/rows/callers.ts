@@ -6,7 +6,12 @@ import type { Store } from '../../src/core/ports.ts'
 import { openPostgresStore } from '../../src/stores/postgres/index.ts'
 import { throughPort } from '../../test/support/dial-postgres.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
-import { makeFloorTables, openPostgresFloor, type PostgresContender } from '../floor-postgres.ts'
+import {
+  makeFloorTables,
+  openPostgresFloor,
+  type PostgresContender,
+  whyAppendTakesLonger,
+} from '../floor-postgres.ts'
 import { median, pairedRatio, type Series } from '../measure.ts'
 import { processorTimeOf } from '../processor-time.ts'
 import { type Line, type Suite, time } from '../suite.ts'
@@ -23,14 +28,11 @@ const delayMs = 2
 
 type Work = (caller: number) => Promise<unknown>
 
-/** Instructions of the server per call, by callgrind (decision 84), in thousands. */
+/** Counted by `bench/instructions.ts` (decision 84). */
 const whyTail =
-  'the server takes 750 instructions for a tail and the floor 687: the head is found by its id, the rows have ' +
-  'more columns, and a function for tails across forks is set up. The client makes values of 15 columns.'
-const whyAppend =
-  'the server takes 1,087 instructions for an append and the floor 804. 316 of them start the statement (the ' +
-  'floor: 92), which checks and writes five tables with 19 indexes instead of three with 5. The client takes ' +
-  '10 to 60 µs more, for eight hashes and the checks.'
+  'the server takes 750,000 instructions for a tail and the floor 687,000: the head is found by its id, the ' +
+  'rows have more columns, and a function for tails across forks is set up. The client makes values of 15 ' +
+  'columns.'
 const whyResume =
   'two requests are twice the delay, because the tail begins at the head that the first one returns. The rest ' +
   'is the time of both sides for the 60 kB of a tail, which the proxy reads and writes once more.'
@@ -88,7 +90,9 @@ export const callersSuite: Suite = {
         lines.push(throughput(`tail of 40 messages, ${callers} callers`, took, 0.85, whyTail))
       }
       const works = { floor: append(floor, heads.floor), ours: append(ours, heads.ours) }
-      lines.push(throughput('append a turn, 32 callers', await compare(32, 5, works), 0.8, whyAppend))
+      lines.push(
+        throughput('append a turn, 32 callers', await compare(32, 5, works), 0.8, whyAppendTakesLonger),
+      )
       lines.push(await overSlowNetwork(urls.ours, heads.ours[0]!, rounds))
       await pool.end()
       return lines

@@ -4,7 +4,12 @@ import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import { pathOf } from '../../src/core/path.ts'
 import { openStore } from '../../src/stores/open.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
-import { makeFloorTables, openPostgresFloor, type PostgresContender } from '../floor-postgres.ts'
+import {
+  makeFloorTables,
+  openPostgresFloor,
+  type PostgresContender,
+  whyAppendTakesLonger,
+} from '../floor-postgres.ts'
 import { median, middleOf, pairedRatio, timeEach } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
 import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
@@ -127,7 +132,7 @@ export const postgresSuite: Suite = {
         }
       }
       return [
-        line('append a turn, synchronous commit', 'append', 1.3),
+        { ...line('append a turn, synchronous commit', 'append', 1.3), why: whyAppendTakesLonger },
         line('load 500 messages', 'of500', 1.2),
         line('load 5,000 messages', 'of5000', 1.2),
       ]

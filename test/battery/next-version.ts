@@ -8,7 +8,10 @@ import { migrations as sqliteMigrations } from '../../src/stores/sqlite/migratio
 
 /** A future version whose migration takes a while: every row gets a new value. */
 
-export const newest = sqliteMigrations.at(-1)!.version
+export const newestVersions = {
+  sqlite: sqliteMigrations.at(-1)!.version,
+  postgres: postgres.newestVersion,
+}
 
 function next(migrations: readonly Migration[], schema: string, numbers: string): readonly Migration[] {
   const sql = `
@@ -41,13 +44,14 @@ export async function lookAt(target: string): Promise<{ version: number; renewed
   if (target.startsWith('postgres')) {
     const pool = new Pool({ connectionString: target })
     const version = await postgres.schemaVersion(pool)
-    const { rows } = version > newest ? await pool.query(count('skein.')) : { rows: [] }
+    const { rows } = version > newestVersions.postgres ? await pool.query(count('skein.')) : { rows: [] }
     await pool.end()
     return { version, renewed: rows[0] ? Number(rows[0].renewed) : null }
   }
   const db = new BetterSqlite3(target)
   const version = sqlite.schemaVersion(db)
-  const renewed = version > newest ? (db.prepare(count('skein_')).pluck().get() as number) : null
+  const renewed =
+    version > newestVersions.sqlite ? (db.prepare(count('skein_')).pluck().get() as number) : null
   db.close()
   return { version, renewed }
 }

@@ -32,8 +32,8 @@ const narrowFilters = ['key_prefix', 'metadata', 'label_prefix', 'tag'] as const
 
 export type NarrowFilter = (typeof narrowFilters)[number]
 
-/** The filter to begin with, and those that its matches are compared with. Metadata may have several
- *  pairs, of which the index finds one. */
+/** The filter to begin with, and those that its matches are compared with. Metadata may have several pairs,
+ *  of which the index finds one. */
 export function splitNarrow(filters: readonly ListFilter[]): {
   readonly narrow: NarrowFilter | undefined
   readonly others: readonly ListFilter[]

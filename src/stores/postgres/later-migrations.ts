@@ -152,10 +152,11 @@ CREATE INDEX events_permissions ON skein.events (tenant, conv, n) WHERE type = '
   {
     version: 9,
     name: 'fewer indexes of tasks, short messages without compression, tails across forks',
-    // The index of open tasks finds the running ones too. PostgreSQL compresses rows above 2 kB. That took 14
-    // % of an append and 22 % of a tail (decision 84). Stored rows stay as they are. The recursion of a tail
-    // costs 10 % of it to set up, also where there is no fork to follow. In a function, only the tails that
-    // need it pay for it.
+    // - The index of open tasks finds the running ones too.
+    // - PostgreSQL compresses rows above 2 kB. That took 14 % of an append and 22 % of a tail (decision 84).
+    //   Stored rows stay as they are.
+    // - The recursion of a tail costs 10 % of it to set up, also where there is no fork to follow. In a
+    //   function, only the tails that need it pay for it.
     sql: `
 DROP INDEX skein.tasks_running;
 ALTER TABLE skein.messages SET (toast_tuple_target = 4080);

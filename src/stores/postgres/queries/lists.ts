@@ -45,8 +45,8 @@ const filterSql: Record<ListFilter, string> = {
     AND left(c.directory, 500) <= left(@below_to::text, 500)`,
 }
 
-/** Hides a value from the planner. It would expect less of some values than of most, and make a new plan
- *  for each call, which takes longer than the list. */
+/** Hides a value from the planner. It would expect less of some values than of most, and make a new plan for
+ *  each call, which takes longer than the list. */
 const hidden = (value: string) => `(SELECT ${value})`
 
 /** The conversations of a narrow filter, by its index. Of metadata, those with the rarest pair. */
