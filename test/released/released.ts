@@ -12,7 +12,7 @@ import { migrations } from '../../src/stores/postgres/migrations.ts'
 
 /** The schema versions with files here. */
 export const releasedVersions = {
-  sqlite: [1, 2, 3, 4, 5, 6, 7, 8],
+  sqlite: [1, 2, 3, 4, 5, 6, 7, 8, 9],
   postgres: [1, 2, 3, 4, 5, 6, 7, 8, 9],
 } as const
 

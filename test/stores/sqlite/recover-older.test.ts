@@ -16,18 +16,21 @@ function fileOf(version: number): string {
   return file
 }
 
-it.each(releasedVersions)('copies an intact file of schema version %i and reports no loss', async version => {
-  await using target = await openStore(':memory:')
-  const { losses, gaps, mended, tasks } = await recoverFile(fileOf(version), target)
-  expect({ losses, gaps, mended, tasks }).toEqual({
-    losses: { lost: 0, emptied: 0, rehung: 0, other: 0 },
-    gaps: [],
-    mended: [],
-    tasks: version < 7 ? 0 : 1,
-  })
-  const { ids, records } = truthOf('sqlite', version)
-  expect(await recordsOf(target, ids)).toEqual(records)
-})
+it.each(releasedVersions.sqlite)(
+  'copies an intact file of schema version %i and reports no loss',
+  async version => {
+    await using target = await openStore(':memory:')
+    const { losses, gaps, mended, tasks } = await recoverFile(fileOf(version), target)
+    expect({ losses, gaps, mended, tasks }).toEqual({
+      losses: { lost: 0, emptied: 0, rehung: 0, other: 0 },
+      gaps: [],
+      mended: [],
+      tasks: version < 7 ? 0 : 1,
+    })
+    const { ids, records } = truthOf('sqlite', version)
+    expect(await recordsOf(target, ids)).toEqual(records)
+  },
+)
 
 it.each([
   ['its number is damaged', `UPDATE skein_state SET value = 3 WHERE name = 'schema'`],
