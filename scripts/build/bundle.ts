@@ -96,9 +96,9 @@ function inlineRuntime(folder: string): void {
   )
 }
 
-/** Packages that the bundles contain: one is small and used by few, the others would make an installation
- *  larger than what is used of them. Their licences are in `dist/licenses.txt`. */
-export const bundled = ['zod-to-json-schema', 'marked']
+/** A package that the bundles contain, because `show` needs it at once. Its licence is in
+ *  `dist/licenses.txt`. */
+export const bundled = ['marked']
 
 /** One of our files; a runtime helper that the bundler adds for syntax that Node 22 does not know: `using`;
  *  or a file of a package that the bundles contain. */

@@ -196,7 +196,7 @@ export function textOf(scenes: readonly Scene[]): string {
   return `# Skein in a minute
 
 Made by \`npm run recording\` from real runs in real terminals; do not edit. Ids and times are replaced by fixed ones;
-everything else is the output of the command. As an animated picture: [recording.svg](recording.svg).
+everything else is the output of the command. The README shows it as an animated picture.
 
 ${parts.join('\n')}`
 }

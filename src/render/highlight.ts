@@ -28,9 +28,12 @@ const longest = 50_000
 
 const lowlight = createLowlight(common)
 
+/** Languages that the grammar of another one colours well enough. The package has no grammar for them. */
+const grammars: Readonly<Record<string, string>> = { less: 'css', scss: 'css', arduino: 'cpp', ino: 'cpp' }
+
 /** Colours code by the grammars of highlight.js. The file is large: load it when the first fence appears. */
 export const highlightCode: Highlighter = (code, language) => {
-  const name = language.toLowerCase()
+  const name = grammars[language.toLowerCase()] ?? language.toLowerCase()
   if (code.length > longest || !lowlight.registered(name)) return []
   return rangesOf(lowlight.highlight(name, code))
 }
