@@ -43,7 +43,7 @@ export function* branchLines(forest: readonly Tree<TreeMessage>[], look: TreeOpt
     .reverse()
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { tree, level } = next
-    yield messageLine(tree.node, level, look)
+    yield shortLine(tree.node, level, look)
     if (tree.children.length === 0) yield endLine(level, look)
     const deeper = Math.min(level + 1, mostLevels)
     for (const [i, child] of tree.children.toReversed().entries())
@@ -93,28 +93,42 @@ export function* compactLines(forest: readonly Tree<FoldedStretch>[], look: Tree
   for (const { tree } of walkForest(byActivity(forest))) {
     const { node, children } = tree
     let depth = node.parentId === null ? 0 : (depths.get(node.parentId) ?? -1) + 1
-    yield messageLine(node.first, depth, look)
+    yield shortLine(node.first, depth, look)
     const between = node.messages - 2
     if (between > 0) {
       const words = between === 1 ? '1 message' : `${between} messages`
       yield ' '.repeat(4 * ++depth) + look.style.faint(`... ${words} ...`)
     }
-    if (node.messages > 1) yield messageLine(node.last, ++depth, look)
+    if (node.messages > 1) yield shortLine(node.last, ++depth, look)
     depths.set(node.id, depth)
     if (children.length === 0) yield endLine(depth, look)
   }
 }
 
-function messageLine(message: TreeMessage, depth: number, { width, style, short }: TreeOptions): string {
+function messageLine(message: TreeMessage, depth: number, look: TreeOptions): string {
+  return lineWith(`(${formatTime(message.createdAt)}) `, message, depth, look)
+}
+
+/** Without the time where it would leave no room for the words. */
+function shortLine(message: TreeMessage, depth: number, look: TreeOptions): string {
+  const line = messageLine(message, depth, look)
+  return widthOf(line) <= look.width ? line : lineWith('', message, depth, look)
+}
+
+function lineWith(
+  time: string,
+  message: TreeMessage,
+  depth: number,
+  { width, style, short }: TreeOptions,
+): string {
   const indent = ' '.repeat(4 * depth)
   const id = short.get(message.id) ?? message.id
-  const time = `(${formatTime(message.createdAt)})`
   const role = `[${message.role.toUpperCase()}]`
-  const room = width - widthOf(`${indent}${id} ${time} ${role} `)
+  const room = width - widthOf(`${indent}${id} ${time}${role} `)
   // The gist has no tabs and no line breaks.
   const snippet = cut(style.safe(message.gist), Math.max(shortestSnippet, room), '...')
   const painted = message.role === 'user' ? style.title(role) : role
-  return `${indent}${style.id(id)} ${style.faint(time)} ${painted} ${snippet}`
+  return `${indent}${style.id(id)} ${time && style.faint(time)}${painted} ${snippet}`
 }
 
 function endLine(depth: number, { style }: TreeOptions): string {

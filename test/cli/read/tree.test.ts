@@ -3,7 +3,13 @@ import { shortIds } from '../../../src/cli/output/short-id.ts'
 import { styleFor } from '../../../src/cli/output/style.ts'
 import { formatTime } from '../../../src/cli/output/time.ts'
 import { newestByRoot } from '../../../src/cli/read/tree.ts'
-import { compactLines, foldStretches, treeLines, treeMessage } from '../../../src/cli/read/tree-lines.ts'
+import {
+  branchLines,
+  compactLines,
+  foldStretches,
+  treeLines,
+  treeMessage,
+} from '../../../src/cli/read/tree-lines.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
 import { collectPages } from '../../../src/core/pages.ts'
 import { buildForest } from '../../../src/core/tree.ts'
@@ -90,6 +96,18 @@ describe('the lines of a tree', () => {
     expect(lines).toHaveLength(31)
     expect(lines.at(-2)).toMatch(/^ {116}\S+ \(.*\) \[USER\] No proble\.\.\.$/)
     expect(lines.at(-1)).toBe(`${' '.repeat(116)}------`)
+  })
+
+  test('leave the time out for people with a narrow terminal, and nothing else does', async () => {
+    await using store = await openStore(':memory:')
+    const story = await fill(store, '/work', Date.now())
+    const { items } = await store.listMessages({ conversationId: story.storm })
+    const forest = buildForest(items.map(message => treeMessage(message)))
+    const look = { width: 40, style: plain, short: shortIds(items.map(({ id }) => id)) }
+    const lines = [...branchLines(forest, look)]
+    expect(lines.filter(line => line.length > 40)).toEqual([])
+    expect(lines[0]).toMatch(/^\w{6} \[USER\] Staging drops every w/)
+    expect([...treeLines(forest, look)][0]).toMatch(/^\w{6} \(.*\) \[USER\] Staging d\.\.\.$/)
   })
 
   test('are reduced to the forks with --compact', async () => {
