@@ -1,5 +1,7 @@
-import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { agentPresets } from '../../config/agent-presets.ts'
+import { findProgram } from '../../system/find-program.ts'
 import { userFolder } from '../../system/home-folder.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import type { Output } from '../output/output.ts'
@@ -18,7 +20,7 @@ export function demoLines(
   const isFirst = err.isTerminal && !before.welcomed
   if (before.day === day && !isFirst) return []
   if (!isIncognito) rememberState(file, { day, welcomed: before.welcomed || isFirst })
-  return isFirst ? welcome(err, env.PATH ?? '') : [noteLine(demoNote, err)]
+  return isFirst ? welcome(err, env) : [noteLine(demoNote, err)]
 }
 
 /** What was printed before. */
@@ -28,9 +30,9 @@ interface NoteState {
   readonly welcomed: boolean
 }
 
-function welcome(err: Output, path: string): readonly string[] {
+function welcome(err: Output, env: CommandContext['env']): readonly string[] {
   const { dots } = err.style.symbols
-  const found = installedAgents(path)
+  const found = installedAgents(env)
   const commands = found.map(({ name }) => `skein agent ${name}`).join(', ')
   const listed = found.map(({ title }) => title).join(', ')
   return [
@@ -80,38 +82,19 @@ function rememberState(file: string | null, state: NoteState): void {
   }
 }
 
-/** The agents that `skein agent <name>` starts, by the command that their users have installed. */
-const agents: readonly (readonly [command: string, name: string, title: string])[] = [
-  ['claude', 'claude', 'Claude Code'],
-  ['codex', 'codex', 'Codex'],
-  ['gemini', 'gemini', 'Gemini CLI'],
-  ['copilot', 'copilot', 'Copilot'],
-  ['opencode', 'opencode', 'opencode'],
-  ['goose', 'goose', 'goose'],
-  ['qwen', 'qwen', 'Qwen Code'],
-  ['kimi', 'kimi', 'Kimi'],
-  ['cline', 'cline', 'Cline'],
-]
-
 interface InstalledAgent {
   /** The name after `skein agent`. */
   readonly name: string
   readonly title: string
 }
 
-/** The agents on the PATH. */
-function installedAgents(path: string): readonly InstalledAgent[] {
-  const folders = path.split(delimiter).filter(Boolean)
-  return agents.flatMap(([command, name, title]) =>
-    folders.some(folder => isProgram(join(folder, command))) ? [{ name, title }] : [],
-  )
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+/** The agents whose program is on the PATH, each program once. */
+function installedAgents(env: CommandContext['env']): readonly InstalledAgent[] {
+  const seen = new Set<string>()
+  return Object.entries(agentPresets).flatMap(([name, { title, command, product }]) => {
+    const program = product ?? command
+    if (seen.has(program) || findProgram(program, env) === null) return []
+    seen.add(program)
+    return [{ name, title }]
+  })
 }
