@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { findBatteries } from './scripts/battery/batteries.ts'
 
 /** The short form of the batteries. They measure memory and time, so each file has a process of its own. `npm
  *  test` leaves them out, `npm run check -- batteries` runs them. */
-const batteries = ['test/battery/**/*.test.ts']
+const batteries = findBatteries(import.meta.dirname).map(({ file }) => file)
 
 /** Tests with a process of their own, which run first: the contracts take longest, and the others change what
  *  belongs to the whole process. */
@@ -37,7 +38,7 @@ export default defineConfig({
     maxWorkers: settings.maxWorkers,
     projects: [
       { test: { ...settings, name: 'batteries', include: batteries } },
-      { test: { ...settings, name: 'alone', include: alone } },
+      { test: { ...settings, name: 'alone', include: alone, exclude: batteries } },
       // A process for each file would take a quarter of the gate to load the same modules again.
       {
         test: {

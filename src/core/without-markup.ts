@@ -5,6 +5,7 @@ export function withoutMarkup(text: string): string {
   if (!/[*_~`#>[|]|---/.test(text)) return text
   return text
     .replace(lineStarts, '')
+    .replace(tableRow, (_, row: string) => row.split('|').join(' · '))
     .split(code)
     .map((piece, index) => (index % 2 === 1 ? inCode(piece) : withoutPairs(piece)))
     .join('')
@@ -13,6 +14,8 @@ export function withoutMarkup(text: string): string {
 /** Fences with their language, headings, quotes, rules, and the row under the head of a table. */
 const lineStarts =
   /^[ \t]*(?:(?:`{3,}|~{3,})[^\n`]*$|#{1,6}[ \t]+|(?:>[ \t]?)+|(?:[-*_][ \t]*){3,}$|\|?[ \t]*:?-{2,}:?[ \t]*\|[-:| \t]*$)/gm
+
+const tableRow = /^[ \t]*\|(.*)\|[ \t]*$/gm
 
 const code = /(`+[^`]+`+)/
 

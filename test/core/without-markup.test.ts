@@ -8,7 +8,7 @@ describe('a text without the marks of Markdown', () => {
     ['> quoted\n> more', 'quoted\nmore'],
     ['run `a*b*c` *now*', 'run a*b*c now'],
     ['so:\n```ts\nreload()\n```\nend', 'so:\n\nreload()\n\nend'],
-    ['| a | b |\n|---|--:|\n| 1 | 2 |', '| a | b |\n\n| 1 | 2 |'],
+    ['| a | b |\n|---|--:|\n| 1 | 2 |', ' a  ·  b \n\n 1  ·  2 '],
     ['above\n---\nbelow', 'above\n\nbelow'],
   ])('of %j', (text, plain) => {
     expect(withoutMarkup(text)).toBe(plain)

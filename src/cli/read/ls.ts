@@ -1,6 +1,7 @@
 import { conversationJson } from '../../api/conversation.ts'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import { CorruptError } from '../../core/errors.ts'
+import { gistOf } from '../../core/gist.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { ConversationFilter, ListedConversation } from '../../core/listing.ts'
 import { modelName } from '../../core/model-name.ts'
@@ -20,7 +21,6 @@ import { exitCode } from '../command-line/exit-code.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { cut, cutLineMiddle } from '../output/cut.ts'
 import { formatInteger } from '../output/number.ts'
-import { plainGist } from '../output/plain-gist.ts'
 import { printJson, printLines, printNote, tsvField } from '../output/print.ts'
 import { shortenId, shortIds } from '../output/short-id.ts'
 import type { Style } from '../output/style.ts'
@@ -178,7 +178,7 @@ async function printTable(
       isLive: openTurns.some(turn => isTurnLive(turn, context.now())),
       title: style.safe(titleOf(one)),
       directory: showsDirectory ? style.safe(tildify(one.directory ?? '', context.env)) : null,
-      lastWords: last === null ? '' : style.safe(plainGist(last)),
+      lastWords: last === null ? '' : style.safe(gistOf(last)),
       at: one.trashedAt ?? one.updatedAt,
       messages: pathMessages,
       branches,

@@ -9,7 +9,6 @@ import { UsageError } from '../command-line/usage-error.ts'
 import { cut, padEnd, widthOf } from '../output/cut.ts'
 import { formatInteger } from '../output/number.ts'
 import { printPaged } from '../output/pager.ts'
-import { plainGist } from '../output/plain-gist.ts'
 import { type JsonMember, printJsonObject, printLines, printNote, tsvField } from '../output/print.ts'
 import { shortenId, shortIds, uniqueShortId } from '../output/short-id.ts'
 import { formatTime } from '../output/time.ts'
@@ -201,7 +200,7 @@ async function* outline(parts: AsyncIterable<PathPart>, context: CommandContext)
       const id = short.get(message.id)!
       const time = formatTime(message.createdAt)
       const room = Math.max(12, width - widthOf(`${id}  ${time}  ${who}  `))
-      const gist = cut(style.safe(plainGist(message)), room, style.symbols.dots)
+      const gist = cut(style.safe(gistOf(message)), room, style.symbols.dots)
       yield `${style.id(id)}  ${style.faint(time)}  ${style.title(who)}  ${gist}`
     }
   }

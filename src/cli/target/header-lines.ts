@@ -1,8 +1,8 @@
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { withoutMarkup } from '../../core/without-markup.ts'
 import { cut, widthOf } from '../output/cut.ts'
 import { formatInteger, plural } from '../output/number.ts'
 import type { Output } from '../output/output.ts'
-import { withoutMarks } from '../output/plain-gist.ts'
 import { noteLine } from '../output/print.ts'
 import { shortenId } from '../output/short-id.ts'
 import { formatAge } from '../output/time.ts'
@@ -83,7 +83,7 @@ function continuedLines(status: BranchStatus, output: Output, now: number): read
   const wayOut = now - last.at.getTime() >= longAgoMs ? '   (-n for new)' : ''
   const when = whenOf(last.at, now)
   const words = cut(
-    collapseSpaces(style.safe(last.role === 'assistant' ? withoutMarks(last.text) : last.text)),
+    collapseSpaces(style.safe(withoutMarkup(last.text))),
     Math.max(12, width - widthOf(`  ${when}: ${wayOut}`)),
     dots,
   )

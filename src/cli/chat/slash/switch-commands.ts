@@ -5,7 +5,6 @@ import { collectPages } from '../../../core/pages.ts'
 import type { CommandContext } from '../../command-line/command-context.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
 import { plural } from '../../output/number.ts'
-import { plainGist } from '../../output/plain-gist.ts'
 import { shortenId } from '../../output/short-id.ts'
 import { formatAge } from '../../output/time.ts'
 import { skeinCommand } from '../../store/skein-command.ts'
@@ -97,7 +96,7 @@ async function pickBranch(chat: Chat): Promise<string | null> {
   const picker = newPicker({
     question: 'Continue which branch?',
     choices: newestFirst.map(({ info, head, own, prompt }) => {
-      const last = head === null ? '' : plainGist(head)
+      const last = head === null ? '' : gistOf(head)
       const here = info.name === current.name && !isPlanned ? ' (here)' : ''
       const asked = prompt === null ? '' : ` · ${gistOf(prompt)}`
       return {

@@ -6,7 +6,6 @@ import { modelName } from '../../../core/model-name.ts'
 import type { Lister, MessageReader } from '../../../core/ports.ts'
 import type { CommandContext } from '../../command-line/command-context.ts'
 import { formatCount } from '../../output/number.ts'
-import { plainGist } from '../../output/plain-gist.ts'
 import { tildify } from '../../output/tildify.ts'
 import { formatAge } from '../../output/time.ts'
 import { showCommand } from '../../read/show.ts'
@@ -88,7 +87,7 @@ async function choicesOf(
   return listed.map(conversation => {
     const { id, title, updatedAt, model, directory, branch, label } = conversation
     const head = branch.head === null ? undefined : heads.get(branch.head)
-    const last = head ? plainGist(head) : ''
+    const last = head ? gistOf(head) : ''
     const messages = head ? head.depth + 1 : 0
     const elsewhere = directory !== null && directory !== context.cwd ? tildify(directory, context.env) : null
     return {
