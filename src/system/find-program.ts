@@ -15,11 +15,10 @@ export function findProgram(
 }
 
 function isProgram(path: string): boolean {
-  if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return false
   try {
     accessSync(path, constants.X_OK)
-    return true
+    return statSync(path).isFile()
   } catch {
-    return false
+    return false // It is missing, or in a folder that may not be read.
   }
 }

@@ -13,7 +13,7 @@ describe('the line of a chat', () => {
     chat.type('/slow 300 one two 3 4 5 6 7 8 9 a b c d e f g h i j k l m n o p q r s t u ten\r')
     await chat.seeNext(/ten\n+one two/)
     chat.type('\x1b\x1b')
-    await chat.seeNext(/! stopped after \d+ s, saved as [a-z2-7]{6}\. Type to continue\.\n/)
+    await chat.seeNext(/! stopped after [\d.]+ m?s, saved as [a-z2-7]{6}\. Type to continue\.\n/)
     await chat.seeNext(/› $/)
     expect(chat.screen()).not.toContain('^C')
     chat.type('what did I say first?\r')
