@@ -12,7 +12,7 @@ describe('the line of a chat', () => {
     await chat.see('› ')
     chat.type('/slow 300 one two 3 4 5 6 7 8 9 a b c d e f g h i j k l m n o p q r s t u ten\r')
     await chat.seeNext(/ten\n+one two/)
-    // The arrow key shows that the second Esc is complete: what follows an Esc within 50 ms is one key with it.
+    // The arrow key ends the second Esc: what follows an Esc within 50 ms is one key with it.
     chat.type('\x1b\x1b\x1b[D')
     await chat.seeNext(/! stopped after [\d.]+ m?s, saved as [a-z2-7]{6}\. Type to continue\.\n/)
     await chat.seeNext(/› $/)
