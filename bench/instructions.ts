@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Pool } from 'pg'
-import type { ConversationId, MessageId } from '../src/core/ids.ts'
 import { postgresStore } from '../src/stores/postgres/index.ts'
 import { createDatabase } from '../test/support/postgres.ts'
-import { makeFloorTables, openPostgresFloor, type PostgresContender } from './floor-postgres.ts'
+import { makeFloorTables, openPostgresFloor } from './floor-postgres.ts'
+import { oursOver } from './ours-postgres.ts'
 import { makeTurn, workId } from './workload.ts'
 
 /** Counts the instructions of the server per call, which do not depend on other work on the machine. The
@@ -26,30 +26,15 @@ if (!url || !files || !['append', 'tail'].includes(work)) {
 const conversations = 8
 const calls = 64
 
-async function openOurs(pool: Pool): Promise<PostgresContender> {
-  const store = await postgresStore(pool, { indexing: 'manual' })
-  const main = (id: string) => ({ conversationId: id as ConversationId, name: 'main' })
-  return {
-    async create(id, title) {
-      await store.create({ id: id as ConversationId, title, key: `work:${id}` })
-    },
-    head: async id => (await store.getBranch(main(id))).head,
-    async append(id, head, { key, model, usage, messages }) {
-      const turn = { key, step: 0, model, usage }
-      return (await store.append(main(id), head as MessageId | null, messages, { turn })).head
-    },
-    load: async () => 0,
-    tail: async (_, head, messages) => (await store.tail(head as MessageId, { messages })).messages.length,
-    close: async () => {},
-  }
-}
-
 /** The instructions of a connection that fills the tables and then makes so many calls. */
 async function instructionsOf(name: 'floor' | 'ours', count: number): Promise<number> {
   const database = await createDatabase(url!)
   if (name === 'floor') await makeFloorTables(database)
   const pool = new Pool({ connectionString: database, max: 1, min: 1 })
-  const contender = name === 'floor' ? await openPostgresFloor(pool) : await openOurs(pool)
+  const contender =
+    name === 'floor'
+      ? await openPostgresFloor(pool)
+      : oursOver(await postgresStore(pool, { indexing: 'manual' }))
   const { rows } = await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
   const heads: (string | null)[] = []
   let turns = 0

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { Pool } from 'pg'
-import type { ConversationId, MessageId } from '../../src/core/ids.ts'
-import type { Store } from '../../src/core/ports.ts'
+import type { MessageId } from '../../src/core/ids.ts'
 import { openPostgresStore } from '../../src/stores/postgres/index.ts'
 import { throughPort } from '../../test/support/dial-postgres.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
@@ -13,6 +12,7 @@ import {
   whyAppendTakesLonger,
 } from '../floor-postgres.ts'
 import { median, pairedRatio, type Series } from '../measure.ts'
+import { oursOver } from '../ours-postgres.ts'
 import { processorTimeOf } from '../processor-time.ts'
 import { type Line, type Suite, time } from '../suite.ts'
 import { makeTurn, workId } from '../workload.ts'
@@ -138,23 +138,6 @@ async function perCall(work: Work, callers: number, each: number): Promise<numbe
     }),
   )
   return ((performance.now() - start) * 1_000) / (callers * each)
-}
-
-function oursOver(store: Store): PostgresContender {
-  const main = (id: string) => ({ conversationId: id as ConversationId, name: 'main' })
-  return {
-    async create(id, title) {
-      await store.create({ id: id as ConversationId, title, key: `work:${id}` })
-    },
-    head: async id => (await store.getBranch(main(id))).head,
-    async append(id, head, { key, model, usage, messages }) {
-      const turn = { key, step: 0, model, usage }
-      return (await store.append(main(id), head as MessageId | null, messages, { turn })).head
-    },
-    load: async () => 0,
-    tail: async (_, head, messages) => (await store.tail(head as MessageId, { messages })).messages.length,
-    close: async () => {},
-  }
 }
 
 async function fill(contender: PostgresContender): Promise<string[]> {
