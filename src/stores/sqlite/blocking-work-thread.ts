@@ -186,10 +186,10 @@ function newThread(ended: () => void): Thread {
     eval: true,
     workerData: driverOfThread(),
     execArgv: [],
-    // Enough for a batch of the search index, twice. A copy of the log leaves 4 kB of garbage: in a larger
-    // heap it would be collected after thousands of copies, which is hours, and the process would seem to
-    // leak.
-    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
+    // 5 MB are in use, and the largest batch of the search index needs 2 more. Garbage of former work is
+    // collected when the heap is full: in one of 16 MB that is after hours, and the process would seem to
+    // leak. If it is ever too small, the thread ends, and its work is done without one.
+    resourceLimits: { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 2 },
   })
   const waiting = new Map<number, Waiting>()
   let asked = 0

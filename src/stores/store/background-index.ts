@@ -34,6 +34,9 @@ const systemTimer: IdleTimer = (ms, run) => {
 const quietMs = 50
 /** A process that is never idle indexes one batch after so many times `quietMs`. */
 const mostBusy = 20
+/** After everything was indexed. A transaction of the index writes about as much as a turn does, however few
+ *  messages it has. A search also finds what is not yet in the index. */
+const restMs = 1_000
 /** Between two batches, so that other processes can write. */
 const gapMs = 3
 
@@ -86,8 +89,18 @@ export function indexInBackground(engine: Engine, after: IdleTimer = systemTimer
       .then(pauseMs => {
         isRunning = false
         if (pauseMs !== null) wait(pauseMs)
-        else if (calls !== seen) wait(quietMs)
+        else rest()
       })
+  }
+
+  function rest(): void {
+    if (isClosed) return
+    cancel = after(restMs, () => {
+      cancel = null
+      if (calls === seen) return
+      seen = calls
+      wait(quietMs)
+    })
   }
 
   /** Returns when to continue, or null if everything is indexed. */
