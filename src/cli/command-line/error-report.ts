@@ -5,6 +5,7 @@ import {
   type Holder,
   InvalidError,
   MisconfiguredError,
+  MissingKeyError,
   NotFoundError,
   SkeinError,
 } from '../../core/errors.ts'
@@ -90,7 +91,7 @@ function hintFor(error: SkeinError): string {
     case 'ambiguous_id':
       return error instanceof AmbiguousIdError && isTitle(error) ? 'Type an id' : 'Type more characters'
     case 'missing_key':
-      return 'Without a key, in a new conversation: skein -n -m scripted'
+      return missingKeyHint(error)
     case 'busy':
       return 'Try again, or: skein doctor'
     case 'unavailable':
@@ -106,6 +107,12 @@ function hintFor(error: SkeinError): string {
     default:
       return error.hint ?? ''
   }
+}
+
+function missingKeyHint(error: SkeinError): string {
+  const store =
+    error instanceof MissingKeyError ? `Or store it: skein config keys set ${error.provider}. ` : ''
+  return `${store}Without a key, in a new conversation: skein -n -m scripted`
 }
 
 function candidatesOf(error: SkeinError): readonly string[] {
