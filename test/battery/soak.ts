@@ -60,6 +60,9 @@ export interface SoakPlan {
   /** The warm-up has as many operations as fast as they can be done, so that the store becomes larger than
    *  the caches: SQLite has 16 MB for pages, the service keeps 100 responses. */
   readonly warmUp: number
+  /** The time at the steady rate that follows and is not measured. The heap of a thread fills with garbage up
+   *  to its limit: no collection of this process reaches it. Default: 0. */
+  readonly settleMs?: number
   /** The fewest operations after the warm-up, however long they take. Default: 0. */
   readonly fewest?: number
   /** The fewest reports after the warm-up. Default: 8. */
@@ -80,10 +83,12 @@ const now = () => Number(process.hrtime.bigint()) / 1e6
 
 /** Lets the process warm up, then work at a steady rate. */
 export async function soak(subject: SoakSubject, plan: SoakPlan): Promise<SoakResult> {
-  const { fewest = 0, fewestReports = 8 } = plan
+  const { fewest = 0, fewestReports = 8, settleMs = 0 } = plan
   let n = 0
   while (n < plan.warmUp) await subject.perform(n++)
-  const begun = now()
+  const settled = now() + settleMs
+  await performUntil(() => now() >= settled)
+  const [begun, first] = [now(), n]
   const descriptors: number[] = []
   let mostLogBytes = 0
   const sampling = setInterval(() => {
@@ -91,17 +96,10 @@ export async function soak(subject: SoakSubject, plan: SoakPlan): Promise<SoakRe
     mostLogBytes = Math.max(mostLogBytes, subject.logBytes())
   }, plan.everyMs)
   try {
-    let next = now()
-    const isEnough = () =>
-      now() - begun >= plan.ms &&
-      n >= plan.warmUp + fewest &&
-      reportsOf(subject, begun).length >= fewestReports
-    while (!isEnough()) {
-      await subject.perform(n++)
-      // On a slow machine the rate is lower, and nothing is caught up.
-      next = Math.max(next + 1_000 / plan.perSecond, now())
-      await pause(Math.max(0, next - now()))
-    }
+    await performUntil(
+      () =>
+        now() - begun >= plan.ms && n >= first + fewest && reportsOf(subject, begun).length >= fewestReports,
+    )
   } finally {
     clearInterval(sampling)
   }
@@ -115,6 +113,16 @@ export async function soak(subject: SoakSubject, plan: SoakPlan): Promise<SoakRe
     descriptors: [Math.max(0, ...firstOf(descriptors)), Math.max(0, ...lastOf(descriptors))],
     threads: [Math.min(...threads), Math.max(...threads)],
     mostLogBytes,
+  }
+
+  async function performUntil(isEnough: () => boolean): Promise<void> {
+    let next = now()
+    while (!isEnough()) {
+      await subject.perform(n++)
+      // On a slow machine the rate is lower, and nothing is caught up.
+      next = Math.max(next + 1_000 / plan.perSecond, now())
+      await pause(Math.max(0, next - now()))
+    }
   }
 }
 
