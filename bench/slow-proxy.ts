@@ -22,11 +22,11 @@ const server = createServer(client => {
   upstream.on('close', () => client.destroy())
   client.on('close', () => upstream.destroy())
 
-  /** Timers have a resolution of a millisecond, and may be another one late. So it sleeps as long as that is
-   *  early enough, and then looks at the clock. */
+  /** Timers have a resolution of a millisecond, and may be late by half of one. So it sleeps as long as that
+   *  is early enough, and then looks at the clock. */
   function wait(): void {
-    const left = (held[0]?.due ?? 0) - performance.now()
-    if (left > 2) setTimeout(passOn, Math.floor(left - 1))
+    const left = held[0]!.due - performance.now()
+    if (left > 1.5) setTimeout(passOn, left - 0.5)
     else setImmediate(passOn)
   }
 
