@@ -10,9 +10,9 @@ interface Connection {
 /** Most bytes of one message to the server. */
 const mostBytes = 262_144
 
-/** Runs a `COPY … FROM STDIN` with its rows, and returns their number. It is sent as psql sends it: as text, on
- *  its own, and the rows when the server asks for them. Poolers know this form. Inside a transaction, an error
- *  fails the transaction, as for any other statement. */
+/** Runs a `COPY … FROM STDIN` with its rows, and returns their number. It is sent as psql sends it: as text,
+ *  on its own, and the rows when the server asks for them. Poolers know this form. Inside a transaction, an
+ *  error fails the transaction, as for any other statement. */
 export function copyIn(client: BatchClient, sql: string, rows: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     let written = 0
