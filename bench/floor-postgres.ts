@@ -78,7 +78,8 @@ export async function openPostgresFloor(place: string | Pool): Promise<PostgresC
       ])
     },
     async head(id) {
-      const { rows } = await client.query('SELECT head FROM conversations WHERE id = $1', [id])
+      const text = 'SELECT head FROM conversations WHERE id = $1'
+      const { rows } = await client.query({ name: 'head', text, values: [id] })
       return (rows[0] as { head: string | null }).head
     },
     async append(id, head, { key, model, usage, messages }) {

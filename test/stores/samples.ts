@@ -221,7 +221,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   searchFloor: { match: `'hello'`, from: 0, upto: now, span: 10 },
   foundMessages: { places: [{ conv, seq: 0 }] },
   branchesHolding: { places: [{ conv, seq: 0 }] },
-  bodySizes: span,
+  bodySizes: { ...span, most: 0 },
   messageRecords: span,
   tombstoneRecords: span,
   openTurnRecords: { conv },
@@ -259,6 +259,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   insertTombstone: { conv, seq: 0, parent_seq: -1, id: message, at: now, reason: null },
   growByRecords: { conv, next_seq: 1, added: 1, tokens: 5 },
   turnsByKeys: { conv, keys: ['k'] },
+  insertTurnRecord: { conv, ...turn, key: 'another', started_at: now },
   putTurnRecord: { conv, ...turn, started_at: now },
   putSummaryRecord: {
     ...{

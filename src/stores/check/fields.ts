@@ -23,11 +23,10 @@ export function fields<T>(table: FieldTable<T>) {
 export function pickFields<T>(table: FieldTable<T>) {
   return (given: object, field = ''): T => {
     const prefix = field === '' ? '' : `${field}.`
-    const pick = ([key, check]: [string, FieldCheck]) => [
-      key,
-      check((given as Record<string, never>)[key]!, prefix + key),
-    ]
-    return Object.fromEntries(Object.entries<FieldCheck>(table).map(pick)) as T
+    const picked: Partial<Record<keyof T, unknown>> = {}
+    for (const key in table)
+      picked[key] = table[key]((given as Record<keyof T, never>)[key], prefix === '' ? key : prefix + key)
+    return picked as T
   }
 }
 

@@ -128,6 +128,11 @@ const tables: { readonly [K in Kind]: FieldTable<Omit<RecordOf<K>, 'kind'>> } = 
   task: taskRecordFields,
 }
 
+/** Sets the field `kind` too, which is the name of the table. */
+const pickers = Object.fromEntries(
+  Object.entries(tables).map(([kind, table]) => [kind, pickFields<object>({ kind: unchecked, ...table })]),
+) as Record<Kind, (record: object) => stored.StoreRecord>
+
 /** Checks a record of any origin before an engine sees it. Its fields must be such as a store could have
  *  written, and its hashes are computed again. Returns the known fields. Throws InvalidError naming the
  *  field. */
@@ -135,7 +140,7 @@ export function checkRecord(record: unknown): stored.StoreRecord {
   if (!isPlainObject(record)) throw new InvalidError('record', `must be an object, got ${typeName(record)}`)
   const kind = record.kind as Kind
   if (!Object.hasOwn(tables, kind)) throw new InvalidError('kind', 'must be one of the kinds of the format')
-  const checked = { kind, ...pickFields<object>(tables[kind])(record) } as stored.StoreRecord
+  const checked = pickers[kind](record)
   switch (checked.kind) {
     case 'conversation':
       if (checked.prompt && sha256Hex(checked.prompt.text) !== checked.prompt.hash)
@@ -169,7 +174,7 @@ function checkMessage(message: stored.MessageRecord): stored.MessageRecord {
   const erased = isErased ? erasure(message.erased as Erased, 'erased') : null
   if (hashMessage(parentId ?? message.conversationId, role, at, bodyHash) !== message.id)
     throw new InvalidError('id', 'is not the hash of parent, role, time and body')
-  return { ...message, erased }
+  return erased === null ? message : { ...message, erased }
 }
 
 /** A body that hashes to its name and that every reader can read. */

@@ -35,21 +35,26 @@ export function conversationRecord(row: ConversationRow): ConversationRecord {
   }
 }
 
-export function messageRecord(conversationId: ConversationId, row: MessageRecordRow): MessageRecord {
-  if (row.parent_seq >= 0 && row.parent_id === null)
+/** `parent_id` and `turn_id` are the ids at the seqs of the row. */
+export function messageRecord(
+  conversationId: ConversationId,
+  row: MessageRecordRow,
+  { parent_id, turn_id }: Pick<MessageRecordRow, 'parent_id' | 'turn_id'>,
+): MessageRecord {
+  if (row.parent_seq >= 0 && parent_id === null)
     throw new Error(`its parent, at seq ${row.parent_seq}, is missing`)
-  if (row.turn !== null && row.turn_id === null)
+  if (row.turn !== null && turn_id === null)
     throw new Error(`the first message of its turn, at seq ${row.turn}, is missing`)
   return {
     kind: 'message',
     conversationId,
     seq: row.seq,
     id: row.id as MessageId,
-    parentId: row.parent_id as MessageId | null,
+    parentId: parent_id as MessageId | null,
     role: row.role as MessageRecord['role'],
     at: row.at,
     tokens: row.tokens,
-    turn: row.turn_id as MessageId | null,
+    turn: turn_id as MessageId | null,
     step: row.step,
     label: row.label,
     bodyHash: Buffer.from(row.body_hash).toString('hex'),

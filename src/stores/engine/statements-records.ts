@@ -54,8 +54,10 @@ export interface TurnRecordRow extends TurnRow {
 /** The statements that read and write records. */
 export interface RecordStatements {
   // Reading
-  /** The length of each body, without reading the bodies. */
-  bodySizes: [SeqSpan, { seq: number; size: number }]
+  /** The length of each body, without reading the bodies. No rows if they have at most `most` bytes
+   *  together. */
+  bodySizes: [SeqSpan & { most: number }, { seq: number; size: number }]
+  /** Parents and turns that are in the range themselves have no ids. */
   messageRecords: [SeqSpan, MessageRecordRow]
   tombstoneRecords: [SeqSpan, TombstoneRow]
   /** Turns that begin below a seq, in order of their keys after `after`. */
@@ -101,6 +103,8 @@ export interface RecordStatements {
   growByRecords: [InConv & { next_seq: number; added: number; tokens: number }, never]
   /** Turns with these keys, in any order. */
   turnsByKeys: [InConv & { keys: readonly string[] }, TurnRow]
+  insertTurnRecord: [InConv & TurnRow, never]
+  /** Replaces the turn with this key. */
   putTurnRecord: [InConv & TurnRow, never]
   putSummaryRecord: [
     InConv & {

@@ -1,3 +1,4 @@
+import { copyIn } from './copy-in.ts'
 import type { BoundStatement, RowReader } from './prepared.ts'
 
 /** The result of a statement. */
@@ -31,7 +32,7 @@ interface Connection {
 
 /** A client of pg that accepts an object with `submit` as a query, such as a cursor or a stream. */
 export interface BatchClient {
-  query(batch: Batch): unknown
+  query(request: { submit(connection: never): void }): unknown
 }
 
 /** How statements are sent. `named`: parsed once per connection. `unnamed`: parsed each time. */
@@ -185,11 +186,30 @@ export class Batch {
   handleCopyData(): void {}
 }
 
-/** Sends statements in one round trip. Rejects with pg's own error. */
-export function runBatch(
+/** Sends statements in one round trip, and each COPY among them in two of its own. Rejects with pg's own
+ *  error. */
+export async function runBatch(
   client: BatchClient,
   statements: readonly BoundStatement[],
   naming: Naming = 'named',
+): Promise<readonly BatchResult[]> {
+  const results: BatchResult[] = []
+  let sent = 0
+  for (const [i, { statement, input }] of statements.entries()) {
+    if (input === undefined) continue
+    if (i > sent) results.push(...(await runTogether(client, statements.slice(sent, i), naming)))
+    results.push({ rows: [], changes: await copyIn(client, statement.sql, input), command: 'COPY' })
+    sent = i + 1
+  }
+  if (sent === 0) return runTogether(client, statements, naming)
+  if (sent < statements.length) results.push(...(await runTogether(client, statements.slice(sent), naming)))
+  return results
+}
+
+function runTogether(
+  client: BatchClient,
+  statements: readonly BoundStatement[],
+  naming: Naming,
 ): Promise<readonly BatchResult[]> {
   const batch = new Batch(statements, naming)
   client.query(batch)

@@ -61,7 +61,7 @@ export interface PostgresStore extends Store {
 // - `joined-engine.ts`: runs them inside a transaction of the application
 // - `run-program.ts`: sends the statements of a program
 // - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
-// - `queries/bulk.ts`: inserts of many rows, for records
+// - `queries/bulk.ts`, `copy-in.ts`, `binary.ts`: inserts of many rows, for records
 // - `chain-rows.ts`: reads the rows of a path, and fills in the numbers that the rows of a tail leave out
 // - `quick-append.ts`, `quick-claim.ts`: the ordinary append, claim and finish in one statement each
 // - `compact.ts`: rewrites the tables, so that nothing deleted remains in them

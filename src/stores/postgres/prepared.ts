@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { type ElementType, encodeArray } from './binary.ts'
 
 /** A statement as sent to PostgreSQL: parsed once per connection, under a name made from its text. */
 export interface PreparedStatement {
@@ -27,6 +28,8 @@ export type ParameterValue = string | Buffer | null
 export interface BoundStatement {
   readonly statement: PreparedStatement
   readonly values: readonly ParameterValue[]
+  /** The rows of a COPY. */
+  readonly input?: Buffer
 }
 
 /** Reads `@name` parameters. All occurrences of a name are the same parameter. The cast of its first
@@ -70,62 +73,4 @@ function encode(value: unknown, list: Param['list']): ParameterValue {
   if (list !== null) return encodeArray(list, value as readonly unknown[])
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   throw new TypeError(`a parameter cannot be ${typeof value}`)
-}
-
-/** The element types of arrays, with their OIDs. */
-const types = { text: 25, int: 23, bigint: 20, bytea: 17 } as const
-
-type ElementType = keyof typeof types
-
-/** A list in PostgreSQL's binary array format: texts need no quotes, and the server need not parse. */
-function encodeArray(type: ElementType, list: readonly unknown[]): Buffer {
-  const { size, write } = codecs[type]
-  let total = list.length > 0 ? 20 : 12
-  for (const element of list) total += 4 + (element === null ? 0 : size(element))
-  const bytes = Buffer.allocUnsafe(total)
-  bytes.writeInt32BE(list.length > 0 ? 1 : 0, 0) // dimensions
-  bytes.writeInt32BE(list.includes(null) ? 1 : 0, 4)
-  bytes.writeInt32BE(types[type], 8)
-  if (list.length === 0) return bytes
-  bytes.writeInt32BE(list.length, 12)
-  bytes.writeInt32BE(1, 16) // lower bound
-  let at = 20
-  for (const element of list) {
-    const length = element === null ? 0 : write(element, bytes, at + 4)
-    bytes.writeInt32BE(element === null ? -1 : length, at)
-    at += 4 + length
-  }
-  return bytes
-}
-
-interface Codec {
-  size(element: unknown): number
-  /** Returns the number of written bytes. */
-  write(element: unknown, bytes: Buffer, at: number): number
-}
-
-const codecs: Readonly<Record<ElementType, Codec>> = {
-  text: {
-    size: element => Buffer.byteLength(element as string),
-    write: (element, bytes, at) => bytes.write(element as string, at),
-  },
-  bytea: {
-    size: element => (element as Uint8Array).length,
-    write: (element, bytes, at) => {
-      bytes.set(element as Uint8Array, at)
-      return (element as Uint8Array).length
-    },
-  },
-  int: {
-    size: () => 4,
-    write: (element, bytes, at) => bytes.writeInt32BE(element as number, at) - at,
-  },
-  bigint: {
-    size: () => 8,
-    write: (element, bytes, at) => {
-      const high = Math.floor((element as number) / 2 ** 32)
-      bytes.writeInt32BE(high, at)
-      return bytes.writeUInt32BE((element as number) - high * 2 ** 32, at + 4) - at
-    },
-  },
 }

@@ -2,15 +2,10 @@ import { setImmediate as giveWay } from 'node:timers/promises'
 import { blobHashesIn } from '../../core/body.ts'
 import { CorruptError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type {
-  BlobRecord,
-  MessageRecord,
-  StoreRecord,
-  TombstoneRecord,
-  UnreadableRecord,
-} from '../../core/record.ts'
+import type { BlobRecord, StoreRecord, UnreadableRecord } from '../../core/record.ts'
 import { all, type Engine, first, type Program } from '../engine/engine.ts'
 import * as stored from '../engine/row-to-record.ts'
+import type { MessageRecordRow, TombstoneRow } from '../engine/statements-records.ts'
 import { beforeRoots } from '../programs/insert-message.ts'
 import { type RecordOutline, readMovedBranches, readOutline } from '../programs/records/read-outline.ts'
 
@@ -21,19 +16,22 @@ const pageRows = 512
 
 type Piece = StoreRecord | UnreadableRecord
 
+/** In lists, because each record that passes through an asynchronous generator costs a microsecond. */
+type Pages = AsyncGenerator<readonly Piece[]>
+
 /** Everything stored of a conversation, page by page. The event loop turns after each page. See
  *  `RecordMover`. */
-export async function* readRecords(engine: Engine, id: ConversationId): AsyncGenerator<Piece> {
+export async function* readRecords(engine: Engine, id: ConversationId): Pages {
   const { outline, lost } = await outlineOf(engine, id)
   if (!outline) throw new NotFoundError('conversation', id)
-  yield* made(id, 'the conversation', () => [stored.conversationRecord(outline.row)])
+  yield [made(id, 'the conversation', () => stored.conversationRecord(outline.row))]
   yield* readMessages(engine, id, outline)
   yield* readTurns(engine, id, outline)
   yield* readSummaries(engine, id, outline)
   yield* readEvents(engine, id, outline)
   yield* readBranches(engine, id, outline)
-  for (const row of outline.links) yield stored.linkRecord(id, row)
-  yield* lost
+  yield outline.links.map(row => stored.linkRecord(id, row))
+  yield lost
 }
 
 /** If a part of the outline cannot be read, the other parts are read separately, without a common
@@ -64,26 +62,25 @@ async function outlineOf(
   }
 }
 
-async function* readMessages(
-  engine: Engine,
-  id: ConversationId,
-  { row }: RecordOutline,
-): AsyncGenerator<Piece> {
+async function* readMessages(engine: Engine, id: ConversationId, { row }: RecordOutline): Pages {
   const { conv, next_seq } = row
   const written = new Set<string>()
   for (let lo = 0; lo < next_seq; lo += pageSeqs) {
     const hi = Math.min(lo + pageSeqs, next_seq) - 1
     if (lo > 0) await giveWay()
     for (const part of await partsOf(engine, conv, lo, hi)) {
-      for await (const piece of readSpan(engine, id, conv, part.lo, part.hi)) {
-        if (piece.kind === 'message' && piece.body !== null) {
-          for (const hash of new Set(blobHashesIn(piece.body))) {
-            if (!written.has(hash)) yield await readBlobRecord(engine, id, hash)
-            written.add(hash)
-          }
+      let page: Piece[] = []
+      for (const piece of await readSpan(engine, id, conv, part)) {
+        for (const hash of blobsOf(piece)) {
+          if (written.has(hash)) continue
+          yield page
+          page = []
+          yield [await readBlobRecord(engine, id, hash)]
+          written.add(hash)
         }
-        yield piece
+        page.push(piece)
       }
+      yield page
     }
   }
 }
@@ -93,9 +90,14 @@ interface Span {
   readonly hi: number
 }
 
+function blobsOf(piece: Piece): readonly string[] {
+  return piece.kind === 'message' && piece.body !== null ? blobHashesIn(piece.body) : []
+}
+
 /** Splits a range so that no part exceeds `pageBytes`, unless a single message does. */
 async function partsOf(engine: Engine, conv: number | string, lo: number, hi: number): Promise<Span[]> {
-  const sizes = await engine.query(() => all('bodySizes', { conv, lo, hi })).catch(unlessDamaged)
+  const range = { conv, lo, hi, most: pageBytes }
+  const sizes = await engine.query(() => all('bodySizes', range)).catch(unlessDamaged)
   const parts: Span[] = []
   let from = lo
   let bytes = 0
@@ -111,47 +113,56 @@ async function partsOf(engine: Engine, conv: number | string, lo: number, hi: nu
 }
 
 /** If a range cannot be read, its halves are tried, down to the damaged message. */
-async function* readSpan(
+async function readSpan(
   engine: Engine,
   id: ConversationId,
   conv: number | string,
-  lo: number,
-  hi: number,
-): AsyncGenerator<MessageRecord | TombstoneRecord | UnreadableRecord> {
-  let rows: readonly [
-    readonly Parameters<typeof stored.messageRecord>[1][],
-    readonly Parameters<typeof stored.tombstoneRecord>[1][],
-  ]
+  { lo, hi }: Span,
+): Promise<Piece[]> {
   try {
-    rows = await engine.read(function* () {
+    const [messages, tombstones] = await engine.read(function* () {
       return [
         yield* all('messageRecords', { conv, lo, hi }),
         yield* all('tombstoneRecords', { conv, lo, hi }),
       ] as const
     })
+    return inOrder(id, messages, tombstones)
   } catch (error) {
     if (!(error instanceof CorruptError)) throw error
-    if (lo === hi) {
-      yield unreadable(id, `message at seq ${lo}`, error)
-      return
-    }
+    if (lo === hi) return [unreadable(id, `message at seq ${lo}`, error)]
     const middle = Math.floor((lo + hi) / 2)
-    yield* readSpan(engine, id, conv, lo, middle)
-    yield* readSpan(engine, id, conv, middle + 1, hi)
-    return
+    return [
+      ...(await readSpan(engine, id, conv, { lo, hi: middle })),
+      ...(await readSpan(engine, id, conv, { lo: middle + 1, hi })),
+    ]
   }
-  const [messages, tombstones] = rows
+}
+
+function inOrder(
+  id: ConversationId,
+  messages: readonly MessageRecordRow[],
+  tombstones: readonly TombstoneRow[],
+): Piece[] {
+  const idAt = new Map(messages.map(row => [row.seq, row.id]))
+  const pieces: Piece[] = []
   let next = 0
   for (const row of messages) {
-    for (; next < tombstones.length && tombstones[next]!.seq < row.seq; next++) {
-      yield* made(id, `tombstone at seq ${tombstones[next]!.seq}`, () => [
-        stored.tombstoneRecord(id, tombstones[next]!),
-      ])
-    }
-    yield* made(id, `message at seq ${row.seq}`, () => [stored.messageRecord(id, row)])
+    buryBelow(row.seq)
+    const { parent_seq, turn } = row
+    const parent_id = row.parent_id ?? idAt.get(parent_seq) ?? null
+    const turn_id = row.turn_id ?? (turn === null ? null : (idAt.get(turn) ?? null))
+    pieces.push(
+      made(id, `message at seq ${row.seq}`, () => stored.messageRecord(id, row, { parent_id, turn_id })),
+    )
   }
-  for (const row of tombstones.slice(next)) {
-    yield* made(id, `tombstone at seq ${row.seq}`, () => [stored.tombstoneRecord(id, row)])
+  buryBelow(Number.POSITIVE_INFINITY)
+  return pieces
+
+  function buryBelow(seq: number): void {
+    for (; next < tombstones.length && tombstones[next]!.seq < seq; next++) {
+      const row = tombstones[next]!
+      pieces.push(made(id, `tombstone at seq ${row.seq}`, () => stored.tombstoneRecord(id, row)))
+    }
   }
 }
 
@@ -172,11 +183,7 @@ async function readBlobRecord(
 
 /** A turn that was open when the outline was read is returned in that state. Turns begun since are left
  *  out. */
-async function* readTurns(
-  engine: Engine,
-  id: ConversationId,
-  { row, open }: RecordOutline,
-): AsyncGenerator<Piece> {
+async function* readTurns(engine: Engine, id: ConversationId, { row, open }: RecordOutline): Pages {
   const { conv, next_seq: below } = row
   const openThen = new Map(open.map(one => [one.turn.key, one.turn]))
   for (let after = ''; ; ) {
@@ -187,7 +194,7 @@ async function* readTurns(
       yield* readDamagedTurns(engine, id, row, from)
       break
     }
-    for (const now of rows) {
+    yield rows.map(now => {
       const then = openThen.get(now.key)
       const turn = then?.first_id && then.last_id ? then : now
       // Reopened since the outline was read: at that time it had ended with a message below.
@@ -195,25 +202,23 @@ async function* readTurns(
         turn.last < below
           ? turn
           : { ...turn, last: turn.first, last_id: turn.first_id, status: 'interrupted' }
-      yield* made(id, `turn ${JSON.stringify(turn.key)}`, () => [stored.turnRecord(id, ended)])
-    }
+      return made(id, `turn ${JSON.stringify(turn.key)}`, () => stored.turnRecord(id, ended))
+    })
     if (rows.length < pageRows) break
     await giveWay()
     after = rows.at(-1)!.key
   }
   for (const { turn, pieces } of open) {
-    for (const { n, type, text } of pieces) {
-      yield* made(id, `draft of turn ${JSON.stringify(turn.key)}`, () => [
-        {
-          kind: 'draft',
-          conversationId: id,
-          turn: turn.key,
-          n,
-          type: type as 'text' | 'thinking',
-          text: JSON.parse(text) as string,
-        },
-      ])
-    }
+    yield pieces.map(({ n, type, text }) =>
+      made(id, `draft of turn ${JSON.stringify(turn.key)}`, () => ({
+        kind: 'draft',
+        conversationId: id,
+        turn: turn.key,
+        n,
+        type: type as 'text' | 'thinking',
+        text: JSON.parse(text) as string,
+      })),
+    )
   }
 }
 
@@ -223,19 +228,21 @@ async function* readDamagedTurns(
   id: ConversationId,
   { conv, next_seq }: RecordOutline['row'],
   after: string,
-): AsyncGenerator<Piece> {
+): Pages {
   for (let from = after; ; ) {
     const page = { conv, after: from, limit: pageRows }
     const rows = await engine.query(() => all('turnsByKey', page)).catch(unlessDamaged)
     if (!rows) {
-      yield unreadable(id, 'turns', new Error('the file is damaged there'))
+      yield [unreadable(id, 'turns', new Error('the file is damaged there'))]
       return
     }
     for (const turn of rows.filter(({ last }) => last < next_seq)) {
       const [first_id, last_id] = [await idAt(turn.first), await idAt(turn.last)]
-      yield* made(id, `turn ${JSON.stringify(turn.key)}`, () => [
-        stored.turnRecord(id, { ...turn, first_id, last_id }),
-      ])
+      yield [
+        made(id, `turn ${JSON.stringify(turn.key)}`, () =>
+          stored.turnRecord(id, { ...turn, first_id, last_id }),
+        ),
+      ]
     }
     if (rows.length < pageRows) return
     from = rows.at(-1)!.key
@@ -249,79 +256,58 @@ async function* readDamagedTurns(
   }
 }
 
-async function* readSummaries(
-  engine: Engine,
-  id: ConversationId,
-  { row }: RecordOutline,
-): AsyncGenerator<Piece> {
+async function* readSummaries(engine: Engine, id: ConversationId, { row }: RecordOutline): Pages {
   const { conv, next_seq: below } = row
   for (let after = { after_last: -1, after_first: -1 }; ; ) {
     const from = after
     const page = () => all('summaryRecords', { conv, below, ...from, limit: pageRows })
     const rows = await engine.query(page).catch(unlessDamaged)
     if (!rows) {
-      yield unreadable(id, 'summaries', new Error('the file is damaged there'))
+      yield [unreadable(id, 'summaries', new Error('the file is damaged there'))]
       return
     }
-    for (const summary of rows) yield stored.summaryRecord(id, summary)
+    yield rows.map(summary => stored.summaryRecord(id, summary))
     const last = rows.at(-1)
     if (!last || rows.length < pageRows) return
     after = { after_last: last.last_seq, after_first: last.first_seq }
   }
 }
 
-async function* readEvents(
-  engine: Engine,
-  id: ConversationId,
-  { row }: RecordOutline,
-): AsyncGenerator<Piece> {
+async function* readEvents(engine: Engine, id: ConversationId, { row }: RecordOutline): Pages {
   const { conv, next_event } = row
   for (let after = -1; after < next_event - 1; ) {
     const from = after
     const page = () => all('events', { conv, after: from, types: null, limit: pageRows })
     const rows = await engine.query(page).catch(unlessDamaged)
     if (!rows) {
-      yield unreadable(id, `events from ${after + 1}`, new Error('the file is damaged there'))
+      yield [unreadable(id, `events from ${after + 1}`, new Error('the file is damaged there'))]
       return
     }
     if (rows.length === 0) return
-    for (const event of rows) {
-      if (event.n >= next_event) return
-      yield* made(id, `event ${event.n}`, () => [stored.eventRecord(id, event)])
-    }
+    const known = rows.filter(event => event.n < next_event)
+    yield known.map(event => made(id, `event ${event.n}`, () => stored.eventRecord(id, event)))
     after = rows.at(-1)!.n
   }
 }
 
-async function* readBranches(
-  engine: Engine,
-  id: ConversationId,
-  outline: RecordOutline,
-): AsyncGenerator<Piece> {
+async function* readBranches(engine: Engine, id: ConversationId, outline: RecordOutline): Pages {
   const moved = await engine.read(() => readMovedBranches(outline)).catch(unlessDamaged)
-  for (const row of outline.branches) {
+  yield outline.branches.map(row => {
     const now = moved?.get(row.name)
     const head = now === undefined ? row.head_id : (now ?? nowhereHead).head_id
-    yield stored.branchRecord(id, { ...row, head_id: head })
-  }
+    return stored.branchRecord(id, { ...row, head_id: head })
+  })
 }
 
 const nowhereHead = { head_id: beforeRoots.id }
 
-/** The records made from a row, or `unreadable`. */
-function* made<T extends Piece>(
-  id: ConversationId,
-  what: string,
-  make: () => T[],
-): Generator<T | UnreadableRecord> {
-  let pieces: T[]
+/** The record made from a row, or `unreadable`. */
+function made(id: ConversationId, what: string, make: () => StoreRecord): Piece {
   try {
-    pieces = make()
+    return make()
   } catch (error) {
-    yield unreadable(id, what, error)
-    return
+    return unreadable(id, what, error)
   }
-  yield* pieces
 }
 
 function unreadable(conversationId: ConversationId, what: string, error: unknown): UnreadableRecord {

@@ -262,7 +262,7 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
 
     readRecords: async function* (id) {
       const { readRecords } = await import('./read-records.ts')
-      yield* readRecords(engine, conversationId(id))
+      for await (const page of readRecords(engine, conversationId(id))) yield* page
     },
     readTaskRecords: () => readTaskRecords(engine),
     writeRecords: async records => {

@@ -54,7 +54,7 @@ m AS (
     @hashes::bytea[], @bodies::text[]
   ) WITH ORDINALITY AS u(id, role, at, tokens, sum, label, hash, body, n)
 )
-SELECT CASE WHEN EXISTS (SELECT FROM ${written}) THEN c.base ELSE skein.lost_race() END AS base FROM c`
+SELECT coalesce(w.base, skein.lost_race()) AS base FROM c LEFT JOIN ${written} w ON true`
 }
 
 interface Variant {

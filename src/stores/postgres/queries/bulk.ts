@@ -1,42 +1,79 @@
 import type { StatementName } from '../../engine/statements.ts'
 
-/** Inserts of many rows at once. Each parameter is the list of the values that consecutive calls of the
- *  statement have, so one execution does the work of all. The rows have different keys. */
-export const bulkQueries: { readonly [N in StatementName]?: string } = {
-  insertMessageRecord: `
-    INSERT INTO skein.messages (
-      tenant, conv, seq, parent_seq, run, depth, tokens, turn, path_tokens, at, step, id, role, label, body_hash,
-      body, erased)
-    SELECT @tenant::text, u.conv::uuid, u.seq, u.parent_seq, u.run, u.depth, u.tokens, u.turn, u.path_tokens, u.at,
-      u.step, u.id, u.role, u.label, decode(u.body_hash, 'hex'), u.body, u.erased
-    FROM unnest(
-      @conv::text[], @seq::int[], @parent_seq::int[], @run::int[], @depth::int[], @tokens::int[], @turn::int[],
-      @path_tokens::bigint[], @at::bigint[], @step::int[], @id::text[], @role::text[], @label::text[],
-      @body_hash::text[], @body::text[], @erased::text[]
-    ) AS u(
-      conv, seq, parent_seq, run, depth, tokens, turn, path_tokens, at, step, id, role, label, body_hash, body, erased)`,
-  // A turn is only written again after its drafts were deleted, in another execution.
-  putTurnRecord: `
-    INSERT INTO skein.turns (
-      tenant, conv, key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until,
-      started_at, ended_at)
-    SELECT @tenant::text, u.conv::uuid, u.key, u.branch, u.first, u.last, u.last_step, u.status, u.model,
-      u.prompt_hash, u.usage, u.holder, u.lease_until, u.started_at, u.ended_at
-    FROM unnest(
-      @conv::text[], @key::text[], @branch::text[], @first::int[], @last::int[], @last_step::int[],
-      @status::text[], @model::text[], @prompt_hash::text[], @usage::text[], @holder::text[],
-      @lease_until::bigint[], @started_at::bigint[], @ended_at::bigint[]
-    ) AS u(
-      conv, key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at,
-      ended_at)
-    ON CONFLICT (tenant, conv, key) DO UPDATE SET
-      branch = excluded.branch, first = excluded.first, last = excluded.last, last_step = excluded.last_step,
-      status = excluded.status, model = excluded.model, prompt_hash = excluded.prompt_hash, usage = excluded.usage,
-      holder = excluded.holder, lease_until = excluded.lease_until, started_at = excluded.started_at,
-      ended_at = excluded.ended_at`,
-  insertEvent: `
-    INSERT INTO skein.events (tenant, conv, n, type, at, data)
-    SELECT @tenant::text, u.conv::uuid, u.n, u.type, u.at, u.data
-    FROM unnest(@conv::text[], @n::int[], @type::text[], @at::bigint[], @data::text[])
-      AS u(conv, n, type, at, data)`,
+/** The types of the columns. `hex` are bytes that are given as text. */
+export type ColumnType = 'text' | 'int' | 'bigint' | 'bytea' | 'uuid' | 'hex'
+
+/** The table of an insert, and the types of its columns beside the tenant. Each column has the name of its
+ *  parameter. */
+export interface BulkInsert {
+  readonly table: string
+  readonly columns: Readonly<Record<string, ColumnType>>
+}
+
+/** Plain inserts, which can write the rows of many calls at once. If a row is stored already, the transaction
+ *  fails and is run again. */
+export const bulkInserts: { readonly [N in StatementName]?: BulkInsert } = {
+  insertMessageRecord: {
+    table: 'skein.messages',
+    columns: {
+      conv: 'uuid',
+      seq: 'int',
+      parent_seq: 'int',
+      run: 'int',
+      depth: 'int',
+      tokens: 'int',
+      turn: 'int',
+      path_tokens: 'bigint',
+      at: 'bigint',
+      step: 'int',
+      id: 'text',
+      role: 'text',
+      label: 'text',
+      body_hash: 'hex',
+      body: 'text',
+      erased: 'text',
+    },
+  },
+  insertTurnRecord: {
+    table: 'skein.turns',
+    columns: {
+      conv: 'uuid',
+      key: 'text',
+      branch: 'text',
+      first: 'int',
+      last: 'int',
+      last_step: 'int',
+      status: 'text',
+      model: 'text',
+      prompt_hash: 'text',
+      usage: 'text',
+      holder: 'text',
+      lease_until: 'bigint',
+      started_at: 'bigint',
+      ended_at: 'bigint',
+    },
+  },
+  insertEvent: {
+    table: 'skein.events',
+    columns: { conv: 'uuid', n: 'int', type: 'text', at: 'bigint', data: 'text' },
+  },
+}
+
+/** An insert whose parameters are lists, one for each column. */
+export function listInsertSql({ table, columns }: BulkInsert): string {
+  const names = Object.keys(columns)
+  const values = Object.entries(columns).map(([name, type]) =>
+    type === 'uuid' ? `u.${name}::uuid` : type === 'hex' ? `decode(u.${name}, 'hex')` : `u.${name}`,
+  )
+  const lists = Object.entries(columns).map(
+    ([name, type]) => `@${name}::${type === 'uuid' || type === 'hex' ? 'text' : type}[]`,
+  )
+  return `
+    INSERT INTO ${table} (tenant, ${names.join(', ')})
+    SELECT @tenant::text, ${values.join(', ')}
+    FROM unnest(${lists.join(', ')}) AS u(${names.join(', ')})`
+}
+
+export function copySql({ table, columns }: BulkInsert): string {
+  return `COPY ${table} (tenant, ${Object.keys(columns).join(', ')}) FROM STDIN (FORMAT binary)`
 }

@@ -12,16 +12,25 @@ const idAt = (seq: string) => `coalesce(
 const turnColumns = `
   key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at, ended_at`
 
+const insertTurn = `
+    INSERT INTO skein.turns (tenant, conv, ${turnColumns})
+    VALUES (
+      @tenant::text, @conv::uuid, @key::text, @branch::text, @first::int, @last::int, @last_step::int,
+      @status::text, @model::text, @prompt_hash::text, @usage::text, @holder::text, @lease_until::bigint,
+      @started_at::bigint, @ended_at::bigint)`
+
 /** Reads and writes records. */
 export const recordQueries = {
   bodySizes: `
-    SELECT seq, coalesce(octet_length(body), 0) AS size FROM skein.messages WHERE ${span} ORDER BY seq`,
+    SELECT seq, coalesce(octet_length(body), 0) AS size FROM skein.messages
+    WHERE ${span} AND @most::bigint < (SELECT sum(octet_length(body)) FROM skein.messages WHERE ${span})
+    ORDER BY seq`,
   messageRecords: `
     SELECT m.seq, m.id, m.parent_seq, m.role, m.at, m.tokens, m.turn, m.step, m.label, m.body_hash, m.body, m.erased,
       p.id AS parent_id, f.id AS turn_id
     FROM (SELECT * FROM skein.messages WHERE ${span}) m
-    LEFT JOIN ${at('x.id', 'm.parent_seq')} p ON true
-    LEFT JOIN ${at('x.id', 'm.turn')} f ON true
+    LEFT JOIN ${at('x.id', 'm.parent_seq')} p ON m.parent_seq < @lo::int
+    LEFT JOIN ${at('x.id', 'm.turn')} f ON m.turn < @lo::int
     ORDER BY m.seq`,
   tombstoneRecords: `
     SELECT t.seq, t.parent_seq, t.id, t.at, t.reason, ${idAt('t.parent_seq')} AS parent_id
@@ -96,12 +105,8 @@ export const recordQueries = {
     JOIN LATERAL (
       SELECT * FROM skein.turns x WHERE x.tenant = @tenant::text AND x.conv = @conv::uuid AND x.key = w.wanted
       OFFSET 0) t ON true`,
-  putTurnRecord: `
-    INSERT INTO skein.turns (tenant, conv, ${turnColumns})
-    VALUES (
-      @tenant::text, @conv::uuid, @key::text, @branch::text, @first::int, @last::int, @last_step::int,
-      @status::text, @model::text, @prompt_hash::text, @usage::text, @holder::text, @lease_until::bigint,
-      @started_at::bigint, @ended_at::bigint)
+  insertTurnRecord: insertTurn,
+  putTurnRecord: `${insertTurn}
     ON CONFLICT (tenant, conv, key) DO UPDATE SET
       branch = excluded.branch, first = excluded.first, last = excluded.last, last_step = excluded.last_step,
       status = excluded.status, model = excluded.model, prompt_hash = excluded.prompt_hash, usage = excluded.usage,

@@ -10,7 +10,9 @@ export function* readKnownPositions(
   places: RecordWrite['places'],
   records: readonly StoreRecord[],
 ): Program<void> {
-  const ids = [...new Set(records.flatMap(idsIn))]
+  const named = new Set<MessageId>()
+  for (const record of records) for (const id of namesOf(record)) if (id !== null) named.add(id)
+  const ids = [...named]
   // Also for no ids: conversations are locked together with this statement.
   for (const row of yield* all('locateAll', { ids })) places.set(row.id as MessageId, row)
 }
@@ -37,10 +39,6 @@ export function* lockKnownBlobs(kept: RecordWrite['kept'], records: readonly Sto
 }
 
 /** The messages that a record names. */
-function idsIn(record: StoreRecord): MessageId[] {
-  return namesOf(record).filter(id => id !== null)
-}
-
 function namesOf(record: StoreRecord): (MessageId | null)[] {
   switch (record.kind) {
     case 'message':
@@ -64,7 +62,7 @@ function namesOf(record: StoreRecord): (MessageId | null)[] {
 function spotsIn(records: readonly StoreRecord[], id: ConversationId): string[] {
   const ids = records.flatMap(record => {
     if (record.kind !== 'tombstone' && record.kind !== 'turn') return []
-    return record.conversationId === id ? idsIn(record) : []
+    return record.conversationId === id ? namesOf(record) : []
   })
-  return [...new Set(ids)]
+  return [...new Set(ids.filter(one => one !== null))]
 }

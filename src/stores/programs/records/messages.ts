@@ -135,9 +135,15 @@ export function* putMessageRecord(
     path_tokens: parent.path_tokens + record.tokens,
     turn,
   }
-  const { conversation_id: _, ...columns } = place
   yield* run('insertMessageRecord', {
-    ...columns,
+    conv: place.conv,
+    seq,
+    parent_seq: place.parent_seq,
+    run: place.run,
+    depth: place.depth,
+    path_tokens: place.path_tokens,
+    turn,
+    id,
     role: record.role,
     at: record.at,
     tokens: record.tokens,

@@ -79,9 +79,13 @@ export function placeIn(move: RecordWrite, target: RecordTarget, id: MessageId):
 }
 
 /** The blobs that a record refers to, each once. */
-export function blobsOf(record: StoreRecord): string[] {
-  return record.kind === 'message' && record.body !== null ? [...new Set(blobHashesIn(record.body))] : []
+export function blobsOf(record: StoreRecord): readonly string[] {
+  if (record.kind !== 'message' || record.body === null) return none
+  const hashes = blobHashesIn(record.body)
+  return hashes.length > 1 ? [...new Set(hashes)] : hashes
 }
+
+const none: readonly string[] = []
 
 export const added: RecordOutcome = { outcome: 'added', note: null }
 export const present: RecordOutcome = { outcome: 'present', note: null }

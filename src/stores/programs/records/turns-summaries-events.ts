@@ -42,7 +42,7 @@ export function* putTurnRecord(
   } else if (record.status === 'open' && (yield* first('openTurnOn', { conv, name: branch }))) {
     return refused(`another turn is open on branch ${JSON.stringify(branch)}`)
   }
-  yield* run('putTurnRecord', { conv, ...row })
+  yield* run(known ? 'putTurnRecord' : 'insertTurnRecord', { conv, ...row })
   target.turns.set(key, row)
   target.changed = true
   return known ? advanced : added

@@ -31,7 +31,8 @@ export function* pollTasks(
   }))
 }
 
-/** Tasks that have changed at a time or later, oldest change first. */
+/** Tasks that have changed at a time or later, oldest change first, and by id if they changed at the same
+ *  time: servers return them in different orders. */
 export function* tasksSince(since: number): Program<readonly Task[]> {
   const polled = yield* pollTasks(since, [], false)
   const tasks = yield* readTasks(polled.filter(({ time }) => time >= since).map(({ id }) => id))
@@ -41,7 +42,9 @@ export function* tasksSince(since: number): Program<readonly Task[]> {
     const { items } = yield* listTasks({ status, limit: 100 })
     for (const task of items) if (task.updatedAt.getTime() >= since) found.set(task.id, task)
   }
-  return [...found.values()].sort((a, b) => a.updatedAt.getTime() - b.updatedAt.getTime())
+  return [...found.values()].sort(
+    (a, b) => a.updatedAt.getTime() - b.updatedAt.getTime() || (a.id < b.id ? -1 : 1),
+  )
 }
 
 /** The tasks with these ids that exist. */

@@ -8,16 +8,25 @@ const idAt = (conv: string, seq: string) => `coalesce(
 const turnColumns = `
   key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at, ended_at`
 
+const insertTurn = `
+    INSERT INTO skein_turns (conv, ${turnColumns})
+    VALUES (
+      @conv, @key, @branch, @first, @last, @last_step, @status, @model, @prompt_hash, @usage, @holder, @lease_until,
+      @started_at, @ended_at)`
+
 /** Reads and writes records. */
 export const recordQueries = {
   bodySizes: `
     SELECT seq, coalesce(octet_length(body), 0) AS size FROM skein_messages
-    WHERE conv = @conv AND seq BETWEEN @lo AND @hi ORDER BY seq`,
+    WHERE conv = @conv AND seq BETWEEN @lo AND @hi AND @most < (
+      SELECT sum(octet_length(body)) FROM skein_messages WHERE conv = @conv AND seq BETWEEN @lo AND @hi)
+    ORDER BY seq`,
   messageRecords: `
     SELECT m.seq, m.id, m.parent_seq, m.role, m.at, m.tokens, m.turn, m.step, m.label, m.body_hash, m.body, m.erased,
-      (SELECT p.id FROM skein_messages p WHERE p.conv = m.conv AND p.seq = m.parent_seq) AS parent_id,
-      CASE WHEN m.turn = m.seq THEN m.id
-        ELSE (SELECT f.id FROM skein_messages f WHERE f.conv = m.conv AND f.seq = m.turn) END AS turn_id
+      CASE WHEN m.parent_seq < @lo THEN
+        (SELECT p.id FROM skein_messages p WHERE p.conv = m.conv AND p.seq = m.parent_seq) END AS parent_id,
+      CASE WHEN m.turn < @lo THEN
+        (SELECT f.id FROM skein_messages f WHERE f.conv = m.conv AND f.seq = m.turn) END AS turn_id
     FROM skein_messages m WHERE m.conv = @conv AND m.seq BETWEEN @lo AND @hi ORDER BY m.seq`,
   tombstoneRecords: `
     SELECT t.seq, t.parent_seq, t.id, t.at, t.reason, ${idAt('t.conv', 't.parent_seq')} AS parent_id
@@ -81,11 +90,8 @@ export const recordQueries = {
   turnsByKeys: `
     SELECT ${turnColumns} FROM skein_turns
     WHERE conv = @conv AND key IN (SELECT value FROM json_each(@keys))`,
-  putTurnRecord: `
-    INSERT INTO skein_turns (conv, ${turnColumns})
-    VALUES (
-      @conv, @key, @branch, @first, @last, @last_step, @status, @model, @prompt_hash, @usage, @holder, @lease_until,
-      @started_at, @ended_at)
+  insertTurnRecord: insertTurn,
+  putTurnRecord: `${insertTurn}
     ON CONFLICT (conv, key) DO UPDATE SET
       branch = excluded.branch, first = excluded.first, last = excluded.last, last_step = excluded.last_step,
       status = excluded.status, model = excluded.model, prompt_hash = excluded.prompt_hash, usage = excluded.usage,
