@@ -10,7 +10,7 @@ import { conversationId, NotFoundError, openStore, UnavailableError } from '../.
 const folder = mkdtempSync(join(tmpdir(), 'threaded-store-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let count = 0
-const start = () => ({ target: join(folder, `${++count}.db`), cwd: folder })
+const start = () => ({ target: join(folder, `${++count}.db`), cwd: folder, memory: {} })
 
 it('stores and reads the same as a store in this thread', async () => {
   const at = start()
@@ -38,7 +38,7 @@ it('throws what the store throws, with its class', async () => {
 })
 
 it('cannot be opened where the store cannot', async () => {
-  await expect(openThreadedStore({ target: folder, cwd: folder })).rejects.toMatchObject({
+  await expect(openThreadedStore({ ...start(), target: folder })).rejects.toMatchObject({
     code: 'misconfigured',
   })
 })
