@@ -17,9 +17,8 @@ async function serve(): Promise<void> {
   try {
     const store = await openConfiguredStore(target, cwd, process.env, memory)
     const members: StoreMembers = { ...store }
-    const methods = Object.keys(members).filter(name => typeof members[name] === 'function')
     port.on('message', (call: ThreadCall) => void perform(members, call))
-    answer({ type: 'opened', methods, leaseMs: store.leaseMs })
+    answer({ type: 'opened', leaseMs: store.leaseMs })
   } catch (error) {
     answer({ type: 'refused', error: copyOfError(error) })
   }

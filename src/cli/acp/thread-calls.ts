@@ -21,7 +21,7 @@ export interface ThreadCall {
 
 /** The first answer of the thread, and then one for each call. */
 export type ThreadAnswer =
-  | { readonly type: 'opened'; readonly methods: readonly string[]; readonly leaseMs: number }
+  | { readonly type: 'opened'; readonly leaseMs: number }
   | { readonly type: 'refused'; readonly error: CopiedError }
   | { readonly type: 'returned'; readonly id: number; readonly value: unknown }
   | { readonly type: 'threw'; readonly id: number; readonly error: CopiedError }
