@@ -115,8 +115,8 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
       found ??= findStore(textOption(args, 'db'), process.env, cwd)
       return found
     },
-    store() {
-      opening ??= (async () => openConfiguredStore(context.location().target, cwd, process.env))()
+    store(memory) {
+      opening ??= (async () => openConfiguredStore(context.location().target, cwd, process.env, memory))()
       // A store that is away may be back the next time.
       opening.catch(() => {
         opening = undefined

@@ -25,6 +25,8 @@ export interface OpenOptions {
   /** How long a process that does not renew its turn keeps the branch, in milliseconds, from 5,000 to 60,000.
    *  Default: 30,000. Claims of dispatches always last 30 s. */
   readonly leaseMs?: number
+  /** SQLite only: most memory for pages of the file. See `SqliteOptions`. Default: 16,384,000. */
+  readonly cacheBytes?: number
 }
 
 /** Opens a store and owns it: the caller must call `close()`. The target is the path of an SQLite file
@@ -50,7 +52,7 @@ export async function openStore(target: string, options: OpenOptions = {}): Prom
   requireNode()
   const found = parseTarget(target)
   // Loaded lazily, so that neither driver costs the users of the other anything.
-  const { source, durability, tenant, indexing, leaseMs } = options
+  const { source, durability, tenant, indexing, leaseMs, cacheBytes } = options
   const shared = {
     ...(source && { source }),
     ...(indexing && { indexing }),
@@ -59,6 +61,8 @@ export async function openStore(target: string, options: OpenOptions = {}): Prom
   if (found.engine === 'postgres') {
     if (durability !== undefined)
       throw new InvalidError('durability', 'is for SQLite: PostgreSQL has its own settings')
+    if (cacheBytes !== undefined)
+      throw new InvalidError('cacheBytes', 'is for SQLite: PostgreSQL has its own cache')
     const { openPostgresStore } = await import('./postgres/index.ts')
     return openPostgresStore(found.url, {
       ...shared,
@@ -68,5 +72,9 @@ export async function openStore(target: string, options: OpenOptions = {}): Prom
   if (tenant !== undefined)
     throw new InvalidError('tenant', 'is for PostgreSQL: an SQLite file has one tenant')
   const { openSqliteStore } = await import('./sqlite/index.ts')
-  return openSqliteStore(found.path, { ...shared, ...(durability && { durability }) })
+  return openSqliteStore(found.path, {
+    ...shared,
+    ...(durability && { durability }),
+    ...(cacheBytes !== undefined && { cacheBytes }),
+  })
 }

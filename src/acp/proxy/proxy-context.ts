@@ -40,7 +40,7 @@ export interface ProxyContext {
   readonly adoptions: Map<string, SessionAdoption>
   /** Sends a line to the client. */
   toClient(line: Buffer | string): void
-  /** Resolves when the client has taken what was sent, except for a few megabytes. */
+  /** Resolves when the client has taken what was sent, except for a few lines. */
   clientIsReady(): Promise<void>
   /** Sends a line to the agent. */
   toAgent(line: Buffer | string): void

@@ -67,6 +67,10 @@ export interface AcpProxy {
 /** Most unsent bytes on one side before reading from the other side pauses. */
 const mostUnsent = 4 * 1_024 * 1_024
 
+/** Most unsent bytes of a replay. Its lines would be in memory several times until the client takes them: as
+ *  text, as bytes, and as garbage in the old generation of the heap. */
+const mostReplayed = 256 * 1_024
+
 /** Relays between a client and an agent. Lines pass byte for byte, except for session ids that differ. The
  *  proxy records the conversation and adds what the agent lacks: list, load, resume, fork, memory, and a
  *  restart after its process has ended. */
@@ -131,7 +135,7 @@ export function startProxy(options: ProxyOptions): AcpProxy {
       if (client.unsent > mostUnsent) slot.pause()
     },
     async clientIsReady() {
-      if (client.unsent <= mostUnsent) return
+      if (client.unsent <= mostReplayed) return
       drained ??= Promise.withResolvers()
       await drained.promise
     },

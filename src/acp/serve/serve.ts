@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Readable, Writable } from 'node:stream'
+import { Readable, type Writable } from 'node:stream'
 import {
   type AgentApp,
   type AgentContext,
@@ -10,6 +10,7 @@ import {
   PROTOCOL_VERSION,
 } from '@agentclientprotocol/sdk/unstable'
 import { storeIdKey } from '../sessions/session-id.ts'
+import { oneWriteAtATime } from './one-write-at-a-time.ts'
 import { invalidParamsError, toRequestError } from './request-error.ts'
 import type { ServeOptions } from './serve-options.ts'
 import type { ServedSession } from './served-session.ts'
@@ -34,7 +35,7 @@ export async function serve(served: ServeOptions, { input, output, signal }: Cli
   const app = agent({ name: 'skein' })
   const sessions = answerRequests(app, served, client => createServedSessions(served, client, randomUUID))
   const from = Readable.toWeb(input) as ReadableStream<Uint8Array>
-  const connection = app.connect(ndJsonStream(Writable.toWeb(output), from, { maxMessageBytes }))
+  const connection = app.connect(ndJsonStream(oneWriteAtATime(output), from, { maxMessageBytes }))
   const close = () => connection.close()
   signal?.addEventListener('abort', close, { once: true })
   if (signal?.aborted) close()

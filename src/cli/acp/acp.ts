@@ -21,9 +21,14 @@ import { handOverOptions } from '../model/hand-over.ts'
 import { agentSettings } from '../model/model-setup.ts'
 import { missingKey } from '../model/provider-keys.ts'
 import { noteLine } from '../output/print.ts'
+import type { StoreMemory } from '../store/open-configured-store.ts'
 import { shownLocation } from '../store/store-location.ts'
 import { lateStore } from './late-store.ts'
 import type { ThreadedStore } from './threaded-store.ts'
+
+/** The cache of a store that is a file: as large as SQLite's own, and not as the driver's. A load reads each
+ *  page of the file once, so a larger cache would only take memory. */
+const smallCache: StoreMemory = { cacheBytes: 2_048_000 }
 
 /** `skein acp`: serves an editor on stdin and stdout, with our own agent or as a proxy that gives another
  *  agent a memory. */
@@ -111,12 +116,12 @@ interface StoreOpener {
  *  says. A server does that work itself, and a store in memory does not wait. */
 function storeOpener(context: CommandContext): StoreOpener {
   const { target, isFile } = context.location()
-  if (!isFile || !mayStartThreads()) return { open: context.store, close: async () => undefined }
+  if (!isFile || !mayStartThreads()) return { open: () => context.store(), close: async () => undefined }
   let opening: Promise<ThreadedStore> | undefined
   return {
     open() {
       opening = import('./threaded-store.ts').then(({ openThreadedStore }) =>
-        openThreadedStore({ target, cwd: context.cwd }),
+        openThreadedStore({ target, cwd: context.cwd, memory: smallCache }),
       )
       return opening
     },
@@ -142,7 +147,7 @@ async function serveOwn(args: Args, context: CommandContext, own: NamedOwnAgent 
   const config = await readConfig(context.cwd, context.env)
   const named = own === null || hasOption(args, 'model') ? args : withModel(args, own.settings.model)
   const choice = chooseModel(named, context.env, config)
-  const store = await context.store()
+  const store = await context.store(context.location().isFile ? smallCache : {})
   const say = (note: string) => {
     if (!context.quiet) context.err.line(noteLine(note, context.err))
   }

@@ -7,7 +7,7 @@ import type { ThreadAnswer, ThreadCall, ThreadStart } from './thread-calls.ts'
  *  arrive. */
 
 const port = parentPort!
-const { target, cwd } = workerData as ThreadStart
+const { target, cwd, memory } = workerData as ThreadStart
 
 const answer = (given: ThreadAnswer) => port.postMessage(given)
 
@@ -15,11 +15,10 @@ void serve()
 
 async function serve(): Promise<void> {
   try {
-    const store = await openConfiguredStore(target, cwd, process.env)
+    const store = await openConfiguredStore(target, cwd, process.env, memory)
     const members: StoreMembers = { ...store }
-    const methods = Object.keys(members).filter(name => typeof members[name] === 'function')
     port.on('message', (call: ThreadCall) => void perform(members, call))
-    answer({ type: 'opened', methods, leaseMs: store.leaseMs })
+    answer({ type: 'opened', leaseMs: store.leaseMs })
   } catch (error) {
     answer({ type: 'refused', error: copyOfError(error) })
   }

@@ -1,3 +1,5 @@
+import type { StoreMemory } from '../store/open-configured-store.ts'
+
 /** What the proxy and the thread of its store send to each other. Values are copied as `structuredClone`
  *  copies them. */
 
@@ -7,6 +9,7 @@ export interface ThreadStart {
   readonly target: string
   /** The folder whose configuration applies. */
   readonly cwd: string
+  readonly memory: StoreMemory
 }
 
 /** A call of a method of the store. */
@@ -18,7 +21,7 @@ export interface ThreadCall {
 
 /** The first answer of the thread, and then one for each call. */
 export type ThreadAnswer =
-  | { readonly type: 'opened'; readonly methods: readonly string[]; readonly leaseMs: number }
+  | { readonly type: 'opened'; readonly leaseMs: number }
   | { readonly type: 'refused'; readonly error: CopiedError }
   | { readonly type: 'returned'; readonly id: number; readonly value: unknown }
   | { readonly type: 'threw'; readonly id: number; readonly error: CopiedError }

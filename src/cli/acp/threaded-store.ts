@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { ProxyStore } from '../../acp/proxy/proxy-context.ts'
-import { UnavailableError } from '../../core/errors.ts'
+import { OutcomeUnknownError, UnavailableError } from '../../core/errors.ts'
 import { errorFromCopy } from './copy-error.ts'
 import type { ThreadAnswer, ThreadStart } from './thread-calls.ts'
 
@@ -9,8 +9,8 @@ import type { ThreadAnswer, ThreadStart } from './thread-calls.ts'
 export type ThreadedStore = ProxyStore & { close(): Promise<void> }
 
 /** Opens a store in a thread of its own, so that a slow disk does not delay the caller's thread. Arguments
- *  and results are copied. If the thread ends by itself, its calls fail with UnavailableError, and the next
- *  call opens the store again. */
+ *  and results are copied. If the thread ends by itself, its reads fail with UnavailableError and its writes
+ *  with OutcomeUnknownError, and the next call opens the store again. */
 export async function openThreadedStore(start: ThreadStart): Promise<ThreadedStore> {
   let current: Promise<StoreThread> | null = null
   let isClosed = false
@@ -21,8 +21,8 @@ export async function openThreadedStore(start: ThreadStart): Promise<ThreadedSto
     })
     return current
   }
-  const { methods, leaseMs } = await thread()
-  const called = methods.map(method => [
+  const { leaseMs } = await thread()
+  const called = Object.keys(effects).map(method => [
     method,
     async (...args: readonly unknown[]) => (await thread()).call(method, args),
   ])
@@ -34,8 +34,6 @@ export async function openThreadedStore(start: ThreadStart): Promise<ThreadedSto
 }
 
 interface StoreThread {
-  /** The names of the store's methods. */
-  readonly methods: readonly string[]
   readonly leaseMs: number
   call(method: string, args: readonly unknown[]): Promise<unknown>
   /** Closes the store, and ends the thread. */
@@ -53,8 +51,8 @@ const threadFile = join(
 async function startThread(start: ThreadStart, onEnd: () => void): Promise<StoreThread> {
   // `stdout: true` keeps its output away from ours, which belongs to the protocol.
   const worker = new Worker(threadFile, { workerData: start, stdout: true, execArgv: [] })
-  const opening = Promise.withResolvers<Pick<StoreThread, 'methods' | 'leaseMs'>>()
-  const calls = new Map<number, PromiseWithResolvers<unknown>>()
+  const opening = Promise.withResolvers<Pick<StoreThread, 'leaseMs'>>()
+  const calls = new Map<number, PendingCall>()
   const ended = Promise.withResolvers<void>()
   let count = 0
   let failure: unknown
@@ -73,22 +71,22 @@ async function startThread(start: ThreadStart, onEnd: () => void): Promise<Store
   })
   worker.on('exit', () => {
     onEnd()
-    const error = new UnavailableError('the thread of the store has ended', { cause: failure })
-    opening.reject(error)
-    for (const { reject } of calls.values()) reject(error)
+    const unavailable = new UnavailableError(hasEnded, { cause: failure })
+    opening.reject(unavailable)
+    for (const { method, reject } of calls.values())
+      reject(isWrite(method) ? outcomeUnknown(failure) : unavailable)
     calls.clear()
     ended.resolve()
   })
 
   const call = (method: string, args: readonly unknown[]): Promise<unknown> => {
-    const pending = Promise.withResolvers<unknown>()
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     worker.postMessage({ id: ++count, method, args })
-    calls.set(count, pending)
-    return pending.promise
+    calls.set(count, { method, resolve, reject })
+    return promise
   }
-  const { methods, leaseMs } = await opening.promise
+  const { leaseMs } = await opening.promise
   return {
-    methods,
     leaseMs,
     call,
     async close() {
@@ -97,3 +95,71 @@ async function startThread(start: ThreadStart, onEnd: () => void): Promise<Store
     },
   }
 }
+
+interface PendingCall {
+  readonly method: string
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+const hasEnded = 'the thread of the store has ended'
+
+/** The thread had the write, and may have committed it. */
+function outcomeUnknown(cause: unknown): OutcomeUnknownError {
+  return new OutcomeUnknownError(`${hasEnded} before it answered a write`, { cause })
+}
+
+function isWrite(method: string): boolean {
+  return (effects as Readonly<Record<string, CallEffect>>)[method] === 'write'
+}
+
+type CallEffect = 'read' | 'write'
+
+/** The methods of the store, and what each one does to it. */
+const effects = {
+  getConversation: 'read',
+  versionOf: 'read',
+  getBranch: 'read',
+  listBranches: 'read',
+  findByKey: 'read',
+  findByTask: 'read',
+  findByAgentLink: 'read',
+  listAgentLinks: 'read',
+  resolve: 'read',
+  getMessages: 'read',
+  listPath: 'read',
+  tail: 'read',
+  listStretches: 'read',
+  readBlob: 'read',
+  findTurn: 'read',
+  listTurns: 'read',
+  readDraft: 'read',
+  listSummaries: 'read',
+  listEvents: 'read',
+  listConversations: 'read',
+  create: 'write',
+  findOrCreate: 'write',
+  findOrCreateByTask: 'write',
+  updateConversation: 'write',
+  append: 'write',
+  save: 'write',
+  setLabel: 'write',
+  createBranch: 'write',
+  renameBranch: 'write',
+  deleteBranch: 'write',
+  moveBranch: 'write',
+  activateBranch: 'write',
+  setKey: 'write',
+  moveKey: 'write',
+  setAgentLink: 'write',
+  removeAgentLink: 'write',
+  reset: 'write',
+  putDraft: 'write',
+  renewTurn: 'write',
+  endTurn: 'write',
+  reopenTurn: 'write',
+  addEvents: 'write',
+  claimSummary: 'write',
+  putSummary: 'write',
+  trash: 'write',
+} as const satisfies Record<Exclude<keyof ProxyStore, 'leaseMs'>, CallEffect>

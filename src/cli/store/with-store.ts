@@ -2,14 +2,15 @@ import { statSync } from 'node:fs'
 import type { Store } from '../../core/ports.ts'
 import type { Outputs } from '../output/output.ts'
 import { printNote } from '../output/print.ts'
+import type { StoreMemory } from './open-configured-store.ts'
 import type { StoreLocation } from './store-location.ts'
 
 /** The store of a command. */
 export interface StoreAccess {
   /** The location of the store. */
   location(): StoreLocation
-  /** Opens the store once. `main` closes it in every case. */
-  store(): Promise<Store>
+  /** Opens the store once. `main` closes it in every case. The first call decides about its memory. */
+  store(memory?: StoreMemory): Promise<Store>
 }
 
 /** Runs with the store. Does not create a file: if it does not exist, the store is empty and in memory. */

@@ -10,6 +10,7 @@ import type { Store } from '../../core/ports.ts'
 import type { Source } from '../../core/source.ts'
 import { systemSource } from '../../system/source.ts'
 import { requireNode } from '../../system/version.ts'
+import { checkCacheBytes } from '../check/cache-bytes.ts'
 import { checkLease } from '../check/lease.ts'
 import { parseTarget } from '../check/target.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -48,6 +49,8 @@ export interface SqliteOptions {
   /** How long a process that does not renew its turn keeps the branch, from 5,000 to 60,000. Default: 30,000.
    *  After a crash that other processes cannot see, they wait this long. */
   readonly leaseMs?: number
+  /** Most memory for pages of the file, from 102,400 bytes to 1 GiB. Default: 16,384,000. */
+  readonly cacheBytes?: number
 }
 
 /** Opens a file or `:memory:` and owns it: closing the store closes the file. Creates missing folders. A
@@ -69,7 +72,9 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
   if (target.engine !== 'sqlite') throw new InvalidError('path', 'is a PostgreSQL URL: use openPostgresStore')
   const { source = systemSource, durability = 'full' } = options
   const leaseMs = checkLease(options.leaseMs)
-  const open = () => openFile(target.path, durability)
+  const cacheBytes = checkCacheBytes(options.cacheBytes)
+  const settings = handleSettings(durability === 'full' ? 'FULL' : 'NORMAL', cacheBytes)
+  const open = () => openFile(target.path, settings)
   try {
     const db = await open()
     return over(withIndexing(sqliteEngine(db, { source, leaseMs, owned: true }), options.indexing), db)
@@ -116,7 +121,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
  */
 export async function sqliteStore(
   db: Database,
-  options: Omit<SqliteOptions, 'durability'> = {},
+  options: Omit<SqliteOptions, 'durability' | 'cacheBytes'> = {},
 ): Promise<Store> {
   requireNode()
   const leaseMs = checkLease(options.leaseMs)
@@ -140,13 +145,13 @@ function unreadable(path: string, { cause, hint }: ReadOnlyError): UnavailableEr
 }
 
 /** Opens a file and brings its tables up to date. */
-async function openFile(path: string, durability: 'full' | 'normal'): Promise<Database> {
+async function openFile(path: string, settings: string): Promise<Database> {
   try {
     if (path !== ':memory:') makeFile(path)
     const db = new BetterSqlite3(path, { timeout: 0 })
     try {
       // SQLite does not wait if two processes switch a new file to a write-ahead log.
-      await retryWhileBusy(() => db.exec(handleSettings(durability === 'full' ? 'FULL' : 'NORMAL')))
+      await retryWhileBusy(() => db.exec(settings))
       await migrateFile(db)
       return db
     } catch (error) {

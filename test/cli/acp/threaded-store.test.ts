@@ -3,14 +3,22 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
+import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, expect, it, onTestFinished } from 'vitest'
 import { openThreadedStore } from '../../../src/cli/acp/threaded-store.ts'
-import { conversationId, NotFoundError, openStore, UnavailableError } from '../../../src/index.ts'
+import {
+  conversationId,
+  NotFoundError,
+  OutcomeUnknownError,
+  openStore,
+  UnavailableError,
+} from '../../../src/index.ts'
+import { holder } from '../../../src/testing/contract/build.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'threaded-store-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let count = 0
-const start = () => ({ target: join(folder, `${++count}.db`), cwd: folder })
+const start = () => ({ target: join(folder, `${++count}.db`), cwd: folder, memory: {} })
 
 it('stores and reads the same as a store in this thread', async () => {
   const at = start()
@@ -38,7 +46,7 @@ it('throws what the store throws, with its class', async () => {
 })
 
 it('cannot be opened where the store cannot', async () => {
-  await expect(openThreadedStore({ target: folder, cwd: folder })).rejects.toMatchObject({
+  await expect(openThreadedStore({ ...start(), target: folder })).rejects.toMatchObject({
     code: 'misconfigured',
   })
 })
@@ -54,11 +62,17 @@ it('has everything on disk when it is closed, and refuses calls after that', asy
   expect(await store.countConversations()).toBe(20)
 })
 
-it('is unavailable if its thread ends, and opens the store again for the next call', async () => {
+/** The threads that start from now on. */
+function watchThreads(): readonly Worker[] {
   const threads: Worker[] = []
   const seen = (message: unknown) => void threads.push((message as { worker: Worker }).worker)
   subscribe('worker_threads', seen)
   onTestFinished(() => void unsubscribe('worker_threads', seen))
+  return threads
+}
+
+it('is unavailable if its thread ends, and opens the store again for the next call', async () => {
+  const threads = watchThreads()
   const threaded = await openThreadedStore(start())
   await threaded.create({ title: 'before' })
   const ended = threads[0]!.terminate()
@@ -67,5 +81,32 @@ it('is unavailable if its thread ends, and opens the store again for the next ca
   const { items } = await threaded.listConversations()
   expect(items.map(({ title }) => title)).toEqual(['before'])
   expect(threads).toHaveLength(2)
+  await threaded.close()
+})
+
+it('does not know the outcome of a write whose thread ends, and a retry stores it once', async () => {
+  const threads = watchThreads()
+  const at = start()
+  const threaded = await openThreadedStore(at)
+  const { conversation, branch } = await threaded.create()
+  const turn = { key: 'turn', step: 0, status: 'complete', holder: holder() } as const
+  const write = () => threaded.append(branch, null, [{ role: 'user', content: 'once' }], { turn })
+
+  const other = new BetterSqlite3(at.target)
+  other.exec('BEGIN IMMEDIATE')
+  const failed = expect(write()).rejects.toThrow(OutcomeUnknownError)
+  // Calls are performed in order: the thread has the write.
+  await threaded.getConversation(conversation.id)
+  await threads[0]!.terminate()
+  await failed
+  other.exec('ROLLBACK')
+  other.close()
+
+  const { head } = await write()
+  // Another thread ends after the commit, and the caller does not use its answer.
+  await threads[1]!.terminate()
+  expect(await write()).toMatchObject({ head, outcome: 'replayed' })
+  expect(await threaded.getConversation(conversation.id)).toMatchObject({ messages: 1 })
+  expect(threads).toHaveLength(3)
   await threaded.close()
 })

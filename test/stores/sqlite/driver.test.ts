@@ -11,8 +11,9 @@ import type { ListedConversation } from '../../../src/core/listing.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import type { Dispatch } from '../../../src/core/task.ts'
 import { first, type Program, run } from '../../../src/stores/engine/engine.ts'
+import { openStore } from '../../../src/stores/open.ts'
 import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
-import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
+import { openSqliteStore, type SqliteOptions } from '../../../src/stores/sqlite/index.ts'
 import { migrateFile } from '../../../src/stores/sqlite/migrate.ts'
 import { storeOver } from '../../../src/stores/store/store-over.ts'
 import { systemSource } from '../../../src/system/source.ts'
@@ -170,20 +171,34 @@ describe('a handle of SQLite', () => {
     ['full', 2],
     ['normal', 1],
   ] as const)('waits for the disk as durability %s requires', async (durability, synchronous) => {
+    expect(await settingOf('synchronous', { durability })).toBe(synchronous)
+  })
+
+  it('caches as many pages as cacheBytes allows, and 16 MB of them by default', async () => {
+    expect(await settingOf('cache_size', { cacheBytes: 2_048_000 })).toBe(-2_000)
+    expect(await settingOf('cache_size', {})).toBe(-16_000)
+    for (const cacheBytes of [0, 102_399, 204_800.5, Number.NaN, 2 ** 31])
+      await expect(openSqliteStore(file, { cacheBytes })).rejects.toMatchObject({ field: 'cacheBytes' })
+    const server = openStore('postgres://localhost/none', { cacheBytes: 2_048_000 })
+    await expect(server).rejects.toMatchObject({ field: 'cacheBytes' })
+  })
+
+  /** A setting of the handle of a store, as it is once the store is open. */
+  async function settingOf(name: string, options: SqliteOptions): Promise<unknown> {
     const settings: unknown[] = []
-    const pragma = BetterSqlite3.prototype.pragma
-    BetterSqlite3.prototype.pragma = function (this: Database, ...args) {
-      const answer = pragma.apply(this, args)
-      settings.push(pragma.call(this, 'synchronous', { simple: true }))
-      return answer
+    const { exec } = BetterSqlite3.prototype
+    BetterSqlite3.prototype.exec = function (this: Database, text) {
+      exec.call(this, text)
+      settings.push(this.pragma(name, { simple: true }))
+      return this
     }
     try {
-      opened.push(await openSqliteStore(file, { durability }))
+      opened.push(await openSqliteStore(file, options))
     } finally {
-      BetterSqlite3.prototype.pragma = pragma
+      BetterSqlite3.prototype.exec = exec
     }
-    expect(settings.at(-1)).toBe(synchronous)
-  })
+    return settings.at(-1)
+  }
 
   it('waits for the disk again after drafts, also if they had to wait for the lock', async () => {
     const { engine, db } = await openHandle()
