@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OutputOptions, type RolldownLog, rolldown } from 'rolldown'
-import { builtinsLater, bundledDriver, driverNotice } from './plugins.ts'
+import { builtinsLater, bundledDriver, driverNotice, flatStatements } from './plugins.ts'
 import { vendorFiles } from './vendor.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -52,7 +52,7 @@ export async function bundleCommand(folder: string): Promise<void> {
     // Without this, the entry would be a separate file that only forwards.
     preserveEntrySignatures: 'allow-extension',
     external: id => !isOurs(id) && !plugins.some(plugin => plugin.isReplaced(id)),
-    plugins,
+    plugins: [...plugins, flatStatements()],
     onLog: refuseTrouble,
   })
   await main.write({
