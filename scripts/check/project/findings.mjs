@@ -1,5 +1,7 @@
 // The faults that a developer met who had only the packed file (issue 18). Each check prints its name. The
-// package check runs this in a project with the packed file: node --expose-gc findings.mjs <PostgreSQL> [pooler]
+// package check runs this in a project with the packed file.
+//
+//   node --expose-gc findings.mjs <address of PostgreSQL> [address of PgBouncer]
 import { strict as assert } from 'node:assert'
 import { spawnSync } from 'node:child_process'
 import { getEventListeners } from 'node:events'

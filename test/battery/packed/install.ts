@@ -7,8 +7,8 @@ import { linkPacked, pack } from '../../../scripts/check/packed.ts'
 import { isFull } from '../size.ts'
 
 /** A project of an application, outside of the repository, with the packed file and the programs of
- *  `project/`. The battery installs it with npm. The gate, which must not need the registry, unpacks it beside
- *  what the repository has installed. */
+ *  `project/`. The battery installs it with npm. The gate, which must not need the registry, unpacks it
+ *  beside what the repository has installed. */
 export async function installPacked(): Promise<string> {
   if (!isBuilt(root)) await run(process.execPath, [join(root, 'scripts/build.ts')])
   const project = mkdtempSync(join(tmpdir(), 'skein-packed-'))

@@ -51,9 +51,9 @@ const width = 3
 /** The longest time from the start of the work to a kill. The first call of the AI SDK takes most of its. */
 const longestMs = { turns: 120, agent: 300, 'ai-sdk': 700 }
 
-/** Starts three processes on one store, each with a conversation of its own, kills all three with SIGKILL at a
- *  random moment, and starts them again with the first request that was not acknowledged, until there were this
- *  many kills. Then looks at everything that is stored. */
+/** Starts three processes on one store, each with a conversation of its own, kills all three with SIGKILL at
+ *  a random moment, and starts them again with the first request that was not acknowledged, until there were
+ *  this many kills. Then looks at everything that is stored. */
 export async function killRepeatedly(setup: Setup, times: number, random: () => number): Promise<Killed> {
   const keys = Array.from({ length: width }, (_, i) => `talk ${i}`)
   const acked = new Map(keys.map(key => [key, -1]))
@@ -120,7 +120,7 @@ async function inspect(setup: Setup, acked: ReadonlyMap<string, number>): Promis
   return faults
 }
 
-/** Starts this many processes of `race.ts` on one conversation at the same moment, and waits for their end. */
+/** Starts this many processes of `race.ts` on one conversation at once, and waits for their end. */
 export async function race(
   project: string,
   target: string,

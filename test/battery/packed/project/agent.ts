@@ -1,5 +1,5 @@
-/** An application of `createAgent` with a tool that must not run twice. Each question is a request with a key,
- *  and `acked <n>` follows its answer.
+/** An application of `createAgent` with a tool that must not run twice. Each question is a request with a
+ *  key, and `acked <n>` follows its answer.
  *
  *  node agent.ts <store> <key> <first request> <ledger> [keyless] */
 import { appendFileSync, writeSync } from 'node:fs'

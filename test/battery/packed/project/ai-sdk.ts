@@ -1,5 +1,5 @@
-/** An application of the AI SDK with `recordTo`, as `docs/ai-sdk.md` describes it: it continues an interrupted
- *  answer first, and then asks the next question. `acked <n>` follows each answer.
+/** An application of the AI SDK with `recordTo`, as `docs/ai-sdk.md` describes it: it continues an
+ *  interrupted answer first, and then asks the next question. `acked <n>` follows each answer.
  *
  *  node ai-sdk.ts <store> <key> <ignored> <ledger> [forgetful] */
 import { appendFileSync, writeSync } from 'node:fs'
@@ -19,7 +19,7 @@ const pay = tool({
   execute: async ({ bill }) => {
     appendFileSync(ledger, `${key} ${bill}\n`)
     // A control is killed while it pays.
-    await pause(fault === '' ? 3 : 40)
+    await pause(fault === '' ? 3 : 150)
     return `bill ${bill} is paid`
   },
 })

@@ -1,6 +1,6 @@
 /** Fills a file, flips single bits of copies of it until this many flips have changed a message, and prints
- *  how many of them `verify` reported. For each, the exit codes of `skein verify` and of
- *  `examples/format-reader.mjs` are compared with it, for the first `compared` flips.
+ *  how many of them `verify` reported. For the first `compared` of them, `skein verify` and
+ *  `examples/format-reader.mjs` have to agree with it.
  *
  *  node flips.ts <folder> <changed messages> <seed> <compared> */
 import { spawnSync } from 'node:child_process'
@@ -8,6 +8,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { openStore, type Store } from 'skein'
+import type { Finding } from 'skein/maintenance'
 
 const [folder = '', wanted, seed, compared] = process.argv.slice(2)
 const roll = dice(Number(seed))
@@ -61,20 +62,26 @@ async function messagesOf(store: Store): Promise<string[]> {
   return seen
 }
 
+interface Looked {
+  readonly changed: boolean
+  /** The findings of `verify` that are not notes. */
+  readonly reported: readonly Pick<Finding, 'severity' | 'seq' | 'what'>[]
+}
+
 /** Whether a message of the file differs, and whether `verify` says so. */
-async function look(truth: readonly string[]): Promise<{ changed: boolean; reported: string[] }> {
+async function look(truth: readonly string[]): Promise<Looked> {
   let store: Store
   try {
     store = await openStore(flipped)
   } catch (error) {
-    return { changed: true, reported: [`damage: ${error}`] }
+    return { changed: true, reported: [{ severity: 'damage', seq: null, what: String(error) }] }
   }
   await using _ = store
-  const reported: string[] = []
-  await store.verify({ onFinding: ({ severity, what }) => reported.push(`${severity}: ${what}`) })
+  const reported: Finding[] = []
+  await store.verify({ onFinding: finding => reported.push(finding) })
   const now = await messagesOf(store)
   const changed = now.length !== truth.length || now.some((one, i) => one !== truth[i])
-  return { changed, reported: reported.filter(one => !one.startsWith('note')) }
+  return { changed, reported: reported.filter(({ severity }) => severity !== 'note') }
 }
 
 function foundBySqlite(): boolean {
@@ -101,7 +108,7 @@ const clean = await openStore(whole)
 const truth = await messagesOf(clean)
 await clean.close()
 
-const total = { flips: 0, changed: 0, reported: 0, bySqlite: 0, disagreed: 0, compared: 0 }
+const total = { flips: 0, changed: 0, reported: 0, bySqlite: 0, compared: 0 }
 const missed: string[] = []
 while (total.changed < Number(wanted)) {
   const [at, bit] = [Math.floor(roll() * original.length), Math.floor(roll() * 8)]
@@ -118,16 +125,14 @@ while (total.changed < Number(wanted)) {
   if (foundBySqlite()) total.bySqlite++
   if (total.compared >= Number(compared)) continue
   total.compared++
-  const isDamaged = reported.some(one => one.startsWith('damage'))
+  const damages = reported.filter(({ severity }) => severity === 'damage')
   writeFileSync(flipped, bytes)
   for (const end of ['-wal', '-shm']) rmSync(`${flipped}${end}`, { force: true })
-  const codes = [
-    exitCode('node_modules/skein/examples/format-reader.mjs', flipped),
-    exitCode('node_modules/skein/dist/cli/skein.cjs', 'verify', '--db', flipped),
-  ]
-  if (codes.some(code => (code !== 0) !== isDamaged)) {
-    total.disagreed++
-    missed.push(`byte ${at}, bit ${bit}: ${JSON.stringify(reported)} but exit ${codes}`)
-  }
+  const byReader = exitCode('node_modules/skein/examples/format-reader.mjs', flipped) !== 0
+  const byCommand = exitCode('node_modules/skein/dist/cli/skein.cjs', 'verify', '--db', flipped) !== 0
+  // The reader looks at messages and blobs, and not at branches, tags or the pages of indexes.
+  const isInMessage = damages.some(({ seq }) => seq !== null)
+  if (byCommand === damages.length > 0 && (byReader ? damages.length > 0 : !isInMessage)) continue
+  missed.push(`byte ${at}, bit ${bit}: reader ${byReader}, command ${byCommand}, ${JSON.stringify(reported)}`)
 }
 console.log(JSON.stringify({ ...total, missed }))

@@ -22,6 +22,7 @@ for (let n = Number(first); ; n++) {
   if (fault === 'early') tell(`acked ${n}`)
   if (fault === 'piecemeal') {
     head = (await store.append(branch, head, [messages[0]])).head
+    await pause(20)
     head = (await store.append(branch, head, [messages[1]])).head
   } else if (fault === 'keyless') {
     head = (await store.append(branch, head, messages)).head
