@@ -214,6 +214,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   putSearchEntry: { conv, seq: 0, at: now, tokens: '=all hello' },
   deleteSearchEntries: span,
   tidyIndex: {},
+  indexParts: {},
   indexForm: {},
   clearSearch: {},
   resetIndexed: {},

@@ -34,6 +34,8 @@ export interface SearchStatements {
   deleteSearchEntries: [InConv & { lo: number; hi: number }, never]
   /** A bounded part of the work that the index needs after writes, to stay fast. */
   tidyIndex: [None, never]
+  /** The number of parts in which a search looks up each word. 1 if the engine has no such parts. */
+  indexParts: [None, { parts: number }]
   /** 2 if the entries of the index contain pairs of tokens. */
   indexForm: [None, { form: number }]
   clearSearch: [None, never]

@@ -43,6 +43,7 @@ export const searchQueries = {
     DELETE FROM skein.search
     WHERE ${hiddenTenant} AND conv = @conv::uuid AND seq BETWEEN @lo::int AND @hi::int`,
   tidyIndex: `SELECT skein.tidy_search()`,
+  indexParts: `SELECT 1 AS parts`,
   indexForm: `SELECT 2 AS form`,
   clearSearch: `DELETE FROM skein.search WHERE tenant = @tenant::text`,
   resetIndexed: `
