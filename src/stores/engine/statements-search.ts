@@ -49,6 +49,9 @@ export interface SearchStatements {
       upto: number
       directories: readonly string[] | null
       kind: string | null
+      /** The conversations that `match` names, if it names some and no other filter is given. An engine may
+       *  read their entries instead of its index. */
+      convs: readonly Conv[] | null
       limit: number
     },
     CandidateRow,
