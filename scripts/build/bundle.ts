@@ -106,9 +106,12 @@ export function isOurs(id: string): boolean {
   return /^[./\\\0]|^[A-Z]:|^@oxc-project\/runtime\//.test(id) || bundled.includes(id.split('/')[0]!)
 }
 
+/** A command that a chat also offers is both in the chat's files and loaded separately: intended. A slow
+ *  build says which plugins took long. */
+const harmless: readonly (string | undefined)[] = ['INEFFECTIVE_DYNAMIC_IMPORT', 'PLUGIN_TIMINGS']
+
 /** Turns every warning of the bundler into an error. */
 export function refuseTrouble(level: string, log: RolldownLog): void {
-  // A command that a chat also offers is both in the chat's files and loaded separately: intended.
-  if (level === 'info' || level === 'debug' || log.code === 'INEFFECTIVE_DYNAMIC_IMPORT') return
+  if (level === 'info' || level === 'debug' || harmless.includes(log.code)) return
   throw new Error(`${log.code ?? level}: ${log.message}`)
 }
