@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OutputOptions, type RolldownLog, rolldown } from 'rolldown'
-import { builtinsLater, bundledDriver, driverNotice } from './plugins.ts'
+import { builtinsLater, bundledDriver, driverNotice, flatStatements } from './plugins.ts'
 import { vendorFiles } from './vendor.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -52,7 +52,7 @@ export async function bundleCommand(folder: string): Promise<void> {
     // Without this, the entry would be a separate file that only forwards.
     preserveEntrySignatures: 'allow-extension',
     external: id => !isOurs(id) && !plugins.some(plugin => plugin.isReplaced(id)),
-    plugins,
+    plugins: [...plugins, flatStatements()],
     onLog: refuseTrouble,
   })
   await main.write({
@@ -106,9 +106,12 @@ export function isOurs(id: string): boolean {
   return /^[./\\\0]|^[A-Z]:|^@oxc-project\/runtime\//.test(id) || bundled.includes(id.split('/')[0]!)
 }
 
+/** A command that a chat also offers is both in the chat's files and loaded separately: intended. A slow
+ *  build says which plugins took long. */
+const harmless: readonly (string | undefined)[] = ['INEFFECTIVE_DYNAMIC_IMPORT', 'PLUGIN_TIMINGS']
+
 /** Turns every warning of the bundler into an error. */
 export function refuseTrouble(level: string, log: RolldownLog): void {
-  // A command that a chat also offers is both in the chat's files and loaded separately: intended.
-  if (level === 'info' || level === 'debug' || log.code === 'INEFFECTIVE_DYNAMIC_IMPORT') return
+  if (level === 'info' || level === 'debug' || harmless.includes(log.code)) return
   throw new Error(`${log.code ?? level}: ${log.message}`)
 }

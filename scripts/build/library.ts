@@ -4,7 +4,7 @@ import { rolldown } from 'rolldown'
 import { minifySync } from 'rolldown/utils'
 import { isOurs, refuseTrouble, small, smallest } from './bundle.ts'
 import { breakLines } from './line-breaks.ts'
-import { builtinsLater, bundledDriver, driverNotice, hiddenRequire } from './plugins.ts'
+import { builtinsLater, bundledDriver, driverNotice, flatStatements, hiddenRequire } from './plugins.ts'
 import { vendorFiles } from './vendor.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -49,7 +49,7 @@ export async function bundleLibrary(folder: string): Promise<readonly LibraryFil
     tsconfig: false,
     transform: { target: 'node22.14' },
     external: id => !isOurs(id) && !replacing.some(plugin => plugin.isReplaced(id)),
-    plugins: [...replacing, hiddenRequire()],
+    plugins: [...replacing, hiddenRequire(), flatStatements()],
     onLog: refuseTrouble,
   })
   const { output } = await library.write({

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { strangeEnvironment } from '../../test/support/place.ts'
@@ -11,6 +11,7 @@ import {
   readPageExamples,
 } from '../api/examples.ts'
 import { root, run } from './command.ts'
+import { linkPacked } from './packed.ts'
 import { passed, type Step } from './step.ts'
 
 /** Every `@example` of a doc comment, and the code of the pages for developers, are programs: they compile
@@ -20,7 +21,7 @@ export const docExamples: Step = {
   async run(place) {
     // The longest program, a whole contract, is among the pages.
     const examples = [...readPageExamples(), ...readDocExamples()]
-    await unpack(join(place, 'node_modules'))
+    await linkPacked(place)
     const files = writeProject(place, examples)
     await run('tsc', ['-p', place])
     const server = await startPostgres()
@@ -48,21 +49,8 @@ async function runExample({ place, code }: DocExample, file: string, server: Pos
     throw new Error(`the example at ${place} promises:\n${promised.join('\n')}\nand prints:\n${output}`)
 }
 
-/** The package as it is published: a file that it lacks is missing here too. */
-async function unpack(modules: string): Promise<void> {
-  mkdirSync(modules)
-  await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', modules])
-  const tarball = readdirSync(modules).find(name => name.endsWith('.tgz')) ?? ''
-  await run('tar', ['-xzf', join(modules, tarball), '-C', modules])
-  renameSync(join(modules, 'package'), join(modules, 'skein'))
-}
-
-/** A project that has the package and all that is installed beside it, with a file for each example. */
+/** The files of a project, one for each example. */
 function writeProject(folder: string, examples: readonly DocExample[]): readonly string[] {
-  const modules = join(folder, 'node_modules')
-  for (const name of readdirSync(join(root, 'node_modules')))
-    if (!name.startsWith('.') && name !== 'skein')
-      symlinkSync(join(root, 'node_modules', name), join(modules, name))
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n')
   const settings = {
     extends: join(root, 'tsconfig.json'),

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileS
 import { dirname, join } from 'node:path'
 import { strangeEnvironment } from '../../test/support/place.ts'
 import { CommandError, root, run } from './command.ts'
+import { pack } from './packed.ts'
 import { checkInProject } from './project.ts'
 import { passed, type Step } from './step.ts'
 
@@ -15,8 +16,7 @@ export const packageCheck: Step = {
   name: 'package',
   async run(place) {
     const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
-    await run('npm', ['pack', '--silent', '--ignore-scripts', '--pack-destination', place])
-    const tarball = join(place, readdirSync(place).find(name => name.endsWith('.tgz')) ?? '')
+    const tarball = await pack(place)
     // Both only read, while npm waits for the registry and the disk.
     const linted = run('publint', ['--strict']).then(() => run('attw', [tarball, '--profile', 'esm-only']))
     const [tried] = await Promise.all([tryInstalled(place, tarball, manifest), linted])

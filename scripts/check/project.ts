@@ -1,6 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, run } from './command.ts'
+import { checkFindings } from './findings.ts'
 
 /** Versions of what an application may have besides the package. */
 interface Versions {
@@ -10,7 +11,8 @@ interface Versions {
 const bundlers: Versions = { esbuild: '0.28.2', rolldown: '1.3.1', vite: '8.3.8', webpack: '5.112.2' }
 
 /** Installs other versions of zod and some bundlers next to the packed file, compiles and runs a program with
- *  tools, and bundles one without the optional peers. Returns how many things were tried. */
+ *  tools, bundles one without the optional peers, and repeats what once failed. Returns how many things were
+ *  tried. */
 export async function checkInProject(project: string): Promise<number> {
   cpSync(join(import.meta.dirname, 'project'), project, { recursive: true })
   const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -22,7 +24,7 @@ export async function checkInProject(project: string): Promise<number> {
   const flags = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts']
   await run('npm', ['install', ...flags, ...named, 'zod@4'], { cwd: project })
   const tried = await Promise.all([checkTools(project), checkBundles(project)])
-  return tried[0] + tried[1]
+  return tried[0] + tried[1] + (await checkFindings(project))
 }
 
 async function checkTools(project: string): Promise<number> {

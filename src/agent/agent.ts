@@ -1,8 +1,8 @@
 import { uncalibrated } from '../context/fit/calibrate.ts'
 import { windowOf } from '../context/fit/model-windows.ts'
-import type { Window } from '../context/fit/window.ts'
+import { type Window, windowFields } from '../context/fit/window.ts'
 import { asBlocks, type Block } from '../core/block.ts'
-import { checkChoice, checkMethod, checkObject } from '../core/check.ts'
+import { checkChoice, checkFunction, checkKnownFields, checkMethod, checkObject } from '../core/check.ts'
 import { InvalidError } from '../core/errors.ts'
 import { typeName } from '../core/json.ts'
 import type { NewMessage } from '../core/message.ts'
@@ -118,7 +118,7 @@ export function createAgent(options: AgentOptions): Agent {
   const send: Agent['send'] = (target, words, sending = {}) => {
     const message = typeof words === 'string' ? ({ role: 'user', content: words } as const) : words
     checkWords(message)
-    checkModelOptions(sending)
+    checkSending(sending)
     return start(target, sending.signal, (emit, signal) =>
       runTurn(state, { target, words: [message], options: sending, emit, signal }),
     )
@@ -135,7 +135,7 @@ export function createAgent(options: AgentOptions): Agent {
     send,
     ask: (target, words, sending) => send(target, words, sending).result(),
     resume(target, sending = {}) {
-      checkModelOptions(sending)
+      checkSending(sending)
       return start(target, sending.signal, (emit, signal) =>
         resumeTurn(state, { target, words: [], options: sending, emit, signal }),
       )
@@ -154,8 +154,7 @@ function stateOf(options: AgentOptions): AgentState {
   if (store !== null) checkMethod(store, 'store', 'append', 'a store, such as openStore() returns')
   const model = resolveModel(options.model, 'model')
   const tools = agentTools(options.tools ?? {})
-  checkModelOptions(options)
-  if (options.strategy !== undefined) checkChoice(options.strategy, 'strategy', strategies)
+  checkOptions(options)
   const { limit } = windowOf(model.id)
   const memory = options.approvals ?? approvalMemory()
   const window: Window = { limit, reserveOutput: options.maxOutput ?? 0, ...options.window }
@@ -186,6 +185,28 @@ function stateOf(options: AgentOptions): AgentState {
       speakers: options.speakers ?? false,
     },
   }
+}
+
+/** Checks what a program without types may get wrong. Throws InvalidError. */
+function checkOptions(options: AgentOptions): void {
+  const { system, approve, strategy, mode, window } = options
+  checkModelOptions(options)
+  if (system !== undefined && typeof system !== 'string')
+    throw new InvalidError('system', `must be text, got ${typeName(system)}`)
+  if (approve !== undefined) checkFunction(approve, 'approve')
+  if (strategy !== undefined) checkChoice(strategy, 'strategy', strategies)
+  if (mode !== undefined) checkChoice(mode, 'mode', ['live', 'at_once'])
+  if (window !== undefined) checkKnownFields(window, 'window', windowFields)
+}
+
+function checkSending(options: SendOptions): void {
+  checkObject(options, 'options')
+  checkModelOptions(options)
+  const { signal, onBusy, approve } = options
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw new InvalidError('signal', `must be an AbortSignal, got ${typeName(signal)}`)
+  if (onBusy !== undefined) checkChoice(onBusy, 'onBusy', ['wait', 'refuse', 'fork'])
+  if (approve !== undefined) checkFunction(approve, 'approve')
 }
 
 function queryOf(recall: NonNullable<AgentOptions['recall']>): string | null {

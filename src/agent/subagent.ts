@@ -1,3 +1,4 @@
+import { checkName, checkObject } from '../core/check.ts'
 import type { Source } from '../core/source.ts'
 import { systemRecorderSource } from '../system/source.ts'
 import { createAgent } from './agent.ts'
@@ -51,8 +52,10 @@ export function subagent(
   options: SubagentOptions,
   source: Pick<Source, 'uuid'> = systemRecorderSource,
 ): AgentTool {
-  const { name, description, store } = options
-  const agent = createAgent(options)
+  checkObject(options, 'options')
+  const { name, description, store, ...own } = options
+  checkName(name, 'name')
+  const agent = createAgent({ ...own, ...(store && { store }) })
   return {
     description,
     ...ownInput(input),

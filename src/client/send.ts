@@ -1,4 +1,6 @@
 import type { ProblemJson } from '../api/problem.ts'
+import { checkFunction, checkObject } from '../core/check.ts'
+import { InvalidError } from '../core/errors.ts'
 
 /** A request that the service refused, or that did not reach it. */
 export class ServiceError extends Error {
@@ -78,7 +80,11 @@ const firstPauseMs = 200
 const longestPauseMs = 10_000
 
 /** Makes the function that sends requests and repeats those that failed for a passing reason. */
-export function createSend({ url, token, fetch: given, retries = 3 }: SendSettings): Send {
+export function createSend(settings: SendSettings): Send {
+  checkObject(settings, 'settings', 'an object with url and token')
+  const { url, token, fetch: given, retries = 3 } = settings
+  if (!URL.canParse(url)) throw new InvalidError('url', 'must be an address, such as http://127.0.0.1:4717')
+  if (typeof token !== 'string') checkFunction(token, 'token')
   const base = `${url.replace(/\/+$/, '')}/api/v1`
   const fetcher: typeof fetch = given ?? ((input, init) => fetch(input, init))
 

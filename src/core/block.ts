@@ -122,7 +122,7 @@ const known: Record<KnownBlock['type'], true> = {
  * ```
  */
 export function isKnown(block: NewBlock | Block): block is KnownBlock {
-  return Object.hasOwn(known, block.type)
+  return Object.hasOwn(known, block?.type)
 }
 
 /** The block, if this version does not know its type; else null. */

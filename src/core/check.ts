@@ -60,8 +60,33 @@ export function checkMethod(value: unknown, field: string, method: string, what:
     throw new InvalidError(field, `must be ${what}: it has no method ${method}`)
 }
 
+/** Accepts an object that has no other fields than these: a misspelled one would have no effect. */
+export function checkKnownFields(value: unknown, field: string, known: Readonly<Record<string, true>>): void {
+  checkObject(value, field)
+  for (const name of Object.keys(value as object)) {
+    if (!Object.hasOwn(known, name)) throw new InvalidError(field, `has no option ${name.slice(0, 64)}`)
+  }
+}
+
+/** Accepts a function. */
+export function checkFunction(value: unknown, field: string): void {
+  if (typeof value !== 'function') throw new InvalidError(field, `must be a function, got ${typeName(value)}`)
+}
+
+/** Accepts a list. `what` says what it should be. */
+export function checkList(value: unknown, field: string, what = 'a list'): void {
+  if (!Array.isArray(value)) throw new InvalidError(field, `must be ${what}, got ${typeName(value)}`)
+}
+
+/** Accepts a source of values: a list, a stream, a generator. */
+export function checkIterable(value: unknown, field: string): void {
+  const isObject = typeof value === 'object' && value !== null
+  if (!isObject || !(Symbol.asyncIterator in value || Symbol.iterator in value))
+    throw new InvalidError(field, `must be iterable, got ${typeName(value)}`)
+}
+
 /** Accepts a list with at least one element. */
 export function checkNonEmpty(value: unknown, field: string): void {
-  if (!Array.isArray(value)) throw new InvalidError(field, `must be a list, got ${typeName(value)}`)
-  if (value.length === 0) throw new InvalidError(field, 'must not be empty')
+  checkList(value, field)
+  if ((value as readonly unknown[]).length === 0) throw new InvalidError(field, 'must not be empty')
 }

@@ -1,4 +1,5 @@
 import type { Block, NewBlock } from './block.ts'
+import { checkList } from './check.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type { JsonObject } from './json.ts'
 
@@ -109,9 +110,11 @@ export function contentOf(message: Message): string | readonly Block[] {
  * ```
  */
 export function textOf(message: { readonly content: string | readonly NewBlock[] }): string {
-  if (typeof message.content === 'string') return message.content
+  const content = message?.content
+  if (typeof content === 'string') return content
+  checkList(content, 'message', 'a message')
   const texts: string[] = []
-  for (const block of message.content) {
+  for (const block of content) {
     if (block.type === 'text' && typeof block.text === 'string') texts.push(block.text)
   }
   return texts.join('\n\n')

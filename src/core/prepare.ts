@@ -146,10 +146,10 @@ function checkBlock(block: unknown, field: string): void {
     throw new InvalidError(`${field}.type`, 'must be a non-empty string')
   checkJson(block, field)
   const candidate = block as Block
-  if (isKnown(candidate)) checkFields(candidate, field)
+  if (isKnown(candidate)) checkKnownFields(candidate, field)
 }
 
-function checkFields(block: KnownBlock, field: string): void {
+function checkKnownFields(block: KnownBlock, field: string): void {
   if (block.metadata !== undefined && !isPlainObject(block.metadata)) {
     throw new InvalidError(`${field}.metadata`, 'must be a JSON object')
   }

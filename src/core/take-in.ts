@@ -1,3 +1,4 @@
+import { checkIterable, checkMethod } from './check.ts'
 import { isNonEmpty } from './message.ts'
 import type { RecordKind, RecordMover, RecordOutcome, StoreRecord } from './record.ts'
 
@@ -66,6 +67,8 @@ export async function takeIn(
   records: AsyncIterable<SourcedRecord>,
   { onSpecial, onProgress, signal }: TakeInOptions = {},
 ): Promise<RecordTally> {
+  checkMethod(mover, 'store', 'writeRecords', 'a store')
+  checkIterable(records, 'records')
   const tally: RecordTally = { added: {}, present: {}, advanced: {}, refused: {} }
   let batch: SourcedRecord[] = []
   let bytes = 0

@@ -1,3 +1,4 @@
+import { checkList } from './check.ts'
 import { NotFoundError } from './errors.ts'
 
 /** `skein/tree`: the tree of a conversation, from messages or any nodes with an id and a parent.
@@ -52,6 +53,7 @@ interface Growing<T> extends Tree<T> {
  * ```
  */
 export function buildForest<T extends TreeNode>(nodes: readonly T[]): readonly Tree<T>[] {
+  checkList(nodes, 'nodes', 'a list of messages')
   const roots: Growing<T>[] = []
   const trees = new Map<string, Growing<T>>()
   for (const node of inOrder(nodes)) {
@@ -68,6 +70,7 @@ export function buildForest<T extends TreeNode>(nodes: readonly T[]): readonly T
 export function* walkForest<T>(
   forest: readonly Tree<T>[],
 ): Generator<{ readonly tree: Tree<T>; readonly depth: number }> {
+  checkList(forest, 'forest', 'the result of buildForest()')
   const waiting = forest.map(tree => ({ tree, depth: 0 })).reverse()
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     yield next

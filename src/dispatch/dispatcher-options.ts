@@ -1,4 +1,5 @@
 import type { AgentOptions, AgentStore } from '../agent/options.ts'
+import { checkFunction, checkMethod, checkObject } from '../core/check.ts'
 import type { ConversationWriter } from '../core/ports.ts'
 import type { Dispatch, Task, TaskKeeper } from '../core/task.ts'
 import type { TurnWriter } from '../core/turn-writer.ts'
@@ -55,6 +56,10 @@ export function dispatcherState(
   options: DispatcherOptions,
   source: DispatchSource = systemDispatchSource,
 ): DispatcherState {
+  checkObject(options, 'options')
+  checkMethod(options.store, 'store', 'append', 'a store, such as openStore() returns')
+  checkMethod(options.tasks, 'tasks', 'claimDispatch', 'a keeper of tasks, such as a store')
+  checkFunction(options.agentFor, 'agentFor')
   return {
     expiry: {},
     storesConversations: () => true,

@@ -1,3 +1,4 @@
+import { checkObject } from '../core/check.ts'
 import { BusyError } from '../core/errors.ts'
 import type { Maintainer } from '../core/ports.ts'
 import type { ClaimFilter } from '../core/task.ts'
@@ -55,6 +56,7 @@ export function createWorker(
   options: WorkerOptions,
   source: DispatchSource = systemDispatchSource,
 ): DispatchWorker {
+  checkObject(options, 'options')
   const { name = 'worker', workers = 1, pollMs = 1_000, reclaimMs = 5_000, untilIdle = false } = options
   const state = dispatcherState(options, source)
   const { tasks, onEvent } = state

@@ -7,6 +7,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
+import { checkObject } from '../core/check.ts'
 import { version } from '../system/version.ts'
 import { askTool } from './tools/ask-tool.ts'
 import type { McpEndpointOptions } from './tools/endpoint-options.ts'
@@ -73,6 +74,7 @@ const longestMessage = 64 * 1_048_576
  * ```
  */
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
+  checkObject(options, 'options')
   const onerror = (error: Error) => options.onError?.(error)
   const tools = toolsOf(options)
   const running = new Set<Promise<unknown>>()

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Block, TextBlock } from '../core/block.ts'
+import { checkList, checkObject } from '../core/check.ts'
 import { ContextLengthError, ModelError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { Finish, Model, ModelAnswer, ModelEvent, ModelRequest } from '../core/model.ts'
@@ -90,6 +91,9 @@ export interface ScriptedOptions {
  * ```
  */
 export function scripted(options: ScriptedOptions = {}): Model {
+  checkObject(options, 'options')
+  if (typeof options.script !== 'function' && options.script !== undefined)
+    checkList(options.script, 'script', 'a list of replies or a function')
   const id = options.id ?? 'scripted'
   let calls = 0
   return {

@@ -1,5 +1,5 @@
 import type { BranchRef } from '../core/branch.ts'
-import { checkName, checkObject } from '../core/check.ts'
+import { checkList, checkName, checkObject } from '../core/check.ts'
 import { BusyError } from '../core/errors.ts'
 import { prepareMessages } from '../core/prepare.ts'
 import { type RecorderSource, systemRecorderSource } from '../system/source.ts'
@@ -44,6 +44,7 @@ export async function beginTurn(
 ): Promise<TurnRecording> {
   checkObject(branch, 'branch', 'a branch')
   checkObject(options, 'options', 'an object with words')
+  checkList(options.words, 'words', 'a list of messages')
   const key = options.key === undefined ? source.uuid() : checkName(options.key, 'key')
   if (options.words.length > 0) prepareMessages(options.words, 'words')
   const ref = { conversationId: branch.conversationId, name: branch.name }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
+import { checkCount, checkMethod } from '../core/check.ts'
 import type { Service } from './service.ts'
 
 /** Where to listen. */
@@ -31,7 +32,9 @@ export const defaultPort = 4717
  *  error of Node if the address cannot be used. Replaces the global `Request` and `Response` by compatible
  *  ones that are faster, as `@hono/node-server` does. */
 export async function listen(service: Service, options: ListenOptions = {}): Promise<Listening> {
+  checkMethod(service, 'service', 'fetch', 'a service, such as createService() returns')
   const { host = '127.0.0.1', port = defaultPort, headersMs = 15_000 } = options
+  checkCount(port, 'port', 0, 65_535)
   const server = createAdaptorServer({
     fetch: (request, { incoming }) =>
       service.fetch(request, { address: (incoming as IncomingMessage).socket.remoteAddress ?? 'unknown' }),

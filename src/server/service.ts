@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { checkObject } from '../core/check.ts'
+import { checkFunction, checkMethod, checkObject } from '../core/check.ts'
 import type { Maintainer } from '../core/ports.ts'
 import type { SweepReceipt } from '../core/removal.ts'
 import { version } from '../system/version.ts'
@@ -49,6 +49,8 @@ export interface Service {
  */
 export function createService(options: ServiceOptions): Service {
   checkObject(options, 'options')
+  checkFunction(options.storeOf, 'storeOf')
+  checkMethod(options.tokens, 'tokens', 'findToken', 'a keeper of tokens, such as a store')
   const { now = Date.now, log = null, tenants = [] } = options
   const limits = { ...defaultServiceLimits, ...options.limits }
   const stores = new Map<string, Promise<ServiceStore>>()

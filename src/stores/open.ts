@@ -1,3 +1,4 @@
+import { checkKnownFields } from '../core/check.ts'
 // `stores` is where conversations are stored: two drivers over shared programs (docs/architecture.md).
 // - `engine/`: the lower layer: what a program, a statement and a row is. Start with `engine/engine.ts`
 // - `programs/`: the operations of a store, once for all engines; `append.ts` is the most important one
@@ -29,6 +30,14 @@ export interface OpenOptions {
   readonly cacheBytes?: number
 }
 
+const openFields: Readonly<Record<keyof OpenOptions, true>> = {
+  source: true,
+  durability: true,
+  tenant: true,
+  indexing: true,
+  leaseMs: true,
+}
+
 /** Opens a store and owns it: the caller must call `close()`. The target is the path of an SQLite file
  *  (created if missing), `:memory:`, a `file:` or `sqlite:` URL, or a `postgres://` URL. Other URLs are
  *  refused with InvalidError. Throws MisconfiguredError if Node is older than 22.14.
@@ -51,6 +60,7 @@ export interface OpenOptions {
 export async function openStore(target: string, options: OpenOptions = {}): Promise<Store> {
   requireNode()
   const found = parseTarget(target)
+  checkKnownFields(options, 'options', openFields)
   // Loaded lazily, so that neither driver costs the users of the other anything.
   const { source, durability, tenant, indexing, leaseMs, cacheBytes } = options
   const shared = {

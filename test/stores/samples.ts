@@ -10,14 +10,8 @@ const span = { conv, lo: 0, hi: 9 }
 const head = { head_seq: 0, head_id: message, head_run: 0, head_depth: 0, head_path_tokens: 5 }
 const fields = {
   ...{ title: 'A title', title_folded: 'a title', model: 'm', label: 'l', channel: 'c', directory: '/d' },
-  ...{
-    project: 'p',
-    task: 't',
-    owner: 'o',
-    prompt_policy: 'rebuild',
-    prompt_hash: 'h',
-    tool_results: '"full"',
-  },
+  ...{ project: 'p', task: 't', owner: 'o', prompt_policy: 'rebuild', prompt_hash: 'h' },
+  ...{ tool_results: '"full"' },
   ...{ metadata: '{}', expires_at: now, ttl_ms: 1_000, renew_ms: 1_000, tags: '[]' },
 }
 const turn = {
@@ -33,6 +27,7 @@ const turn = {
   },
   ...{ usage: '{}', holder: '[]', lease_until: now, ended_at: null },
 }
+const words = { match: `'hello'`, from: 0, upto: now }
 const range = { conv, first_seq: 0, last_seq: 9 }
 const page = { id, above: -1, below: 9, roles: ['user'], label: null, limit: 10, offset: 0 }
 const list = {
@@ -214,11 +209,12 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   putSearchEntry: { conv, seq: 0, at: now, tokens: '=all hello' },
   deleteSearchEntries: span,
   tidyIndex: {},
+  indexParts: {},
   indexForm: {},
   clearSearch: {},
   resetIndexed: {},
-  candidates: { match: `'hello'`, from: 0, upto: now, directories: ['/d'], kind: null, limit: 20 },
-  searchFloor: { match: `'hello'`, from: 0, upto: now, span: 10 },
+  candidates: { ...words, directories: ['/d'], kind: null, convs: null, limit: 20 },
+  searchFloor: { ...words, span: 10 },
   foundMessages: { places: [{ conv, seq: 0 }] },
   branchesHolding: { places: [{ conv, seq: 0 }] },
   bodySizes: { ...span, most: 0 },

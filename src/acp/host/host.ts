@@ -3,6 +3,7 @@ import { storedHistory } from '../../agent/history/stored-history.ts'
 import type { AgentEvent } from '../../agent/run/events.ts'
 import { type Run, startRun } from '../../agent/run/run.ts'
 import type { BranchRef } from '../../core/branch.ts'
+import { checkMethod, checkObject } from '../../core/check.ts'
 import { InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
@@ -68,6 +69,8 @@ interface SettingsOwner {
  * ```
  */
 export function createHost(options: HostOptions): Host {
+  checkObject(options, 'options')
+  checkMethod(options.store, 'store', 'append', 'a store, such as openStore() returns')
   const { store, command, source = systemRecorderSource, onPermission = refusePermission } = options
   const name = options.name ?? agentName(command)
   const directory = options.directory ?? process.cwd()

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import { checkObject } from '../../core/check.ts'
 import { errorText } from '../../core/error-text.ts'
 import { type RecorderSource, systemRecorderSource } from '../../system/source.ts'
 import { type AgentCommand, cannotStart } from '../process/agent-process.ts'
@@ -75,6 +76,7 @@ const mostReplayed = 256 * 1_024
  *  proxy records the conversation and adds what the agent lacks: list, load, resume, fork, memory, and a
  *  restart after its process has ended. */
 export function startProxy(options: ProxyOptions): AcpProxy {
+  checkObject(options, 'options')
   const { store, name, log, source = systemRecorderSource } = options
   const limits: ProxyLimits = { answerMs: defaultAnswerMs, cancelMs: 10_000, ...options.limits }
   const sessions = createProxySessions()

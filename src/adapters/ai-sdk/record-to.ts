@@ -134,6 +134,7 @@ export function recordTo(
   checkMethod(store, 'store', 'append', 'a store, such as openStore() returns')
   if (typeof where === 'string') checkName(where, 'key')
   else checkObject(where, 'where', 'a key or a branch')
+  checkObject(options, 'options')
   const { source = systemRecorderSource, conversation, timeouts, ...rest } = options
   const scope = recordingScope(store, where)
   let home: BranchRef | null = null

@@ -1,4 +1,5 @@
 import type { ApprovalAnswer, ApprovalRequest, CallPreview } from '../../core/approval.ts'
+import { checkList } from '../../core/check.ts'
 
 /** What a tool knows about a call that needs an approval. */
 export interface ApprovalDetails {
@@ -50,6 +51,7 @@ export function approvalMemory(): ApprovalMemory {
 /** For surfaces without a person: allows the named tools and denies the others, or leaves them for later.
  *  `all` allows every tool. A call with a reason is not allowed by name: it needs a person. */
 export function allowTools(names: readonly string[], otherwise: 'deny' | 'later' = 'deny'): Approve {
+  checkList(names, 'names', 'a list of names of tools')
   return ({ name, reason }) =>
     reason === null && (names.includes(name) || names.includes('all')) ? 'allow' : otherwise
 }

@@ -1,3 +1,4 @@
+import { checkObject, checkText } from '../../core/check.ts'
 import { createSerialQueue } from '../../core/wait.ts'
 import type { ApprovalDetails } from '../approval/approval.ts'
 import { choiceField, optionalWhole, ownTool, textField } from '../tools/own-tool.ts'
@@ -46,7 +47,10 @@ export interface CodingToolsOptions {
  * console.log(readFileSync(file, 'utf8').trim()) // export const sum = (a, b) => a + b
  * ```
  */
-export function codingTools({ directory, additionalDirectories = [] }: CodingToolsOptions): Tools {
+export function codingTools(options: CodingToolsOptions): Tools {
+  checkObject(options, 'options', 'an object with a directory')
+  const { directory, additionalDirectories = [] } = options
+  checkText(directory, 'directory', 4_096)
   return codingToolsOn(localWorkspace([directory, ...additionalDirectories]))
 }
 

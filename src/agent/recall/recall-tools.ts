@@ -1,3 +1,4 @@
+import { checkMethod } from '../../core/check.ts'
 import type { ConversationKind } from '../../core/conversation.ts'
 import type { SearchHit } from '../../core/listing.ts'
 import type { Resolved } from '../../core/ports.ts'
@@ -46,6 +47,7 @@ export interface RecallToolsOptions {
  * ```
  */
 export function recallTools(store: RecallStore, options: RecallToolsOptions = {}): Tools {
+  checkMethod(store, 'store', 'search', 'a store, such as openStore() returns')
   return {
     search_conversations: searchTool(store, options),
     read_conversation: readTool(store, options),

@@ -1,3 +1,4 @@
+import { checkName } from '../../core/check.ts'
 /** The window of a model. */
 export interface ModelWindow {
   /** Tokens of the context and the answer together; fewer if the provider limits the context itself. */
@@ -154,7 +155,7 @@ const families: Readonly<Record<string, readonly [limit: number, output: number]
  * ```
  */
 export function windowOf(model: string, overrides: WindowOverrides = {}): ModelWindow {
-  const name = model.toLowerCase()
+  const name = checkName(model, 'model').toLowerCase()
   const given = longest(Object.keys(overrides), key => begins(name, key) || begins(bareName(name), key))
   if (given !== undefined) {
     const window = overrides[given]!

@@ -29,6 +29,19 @@ export interface Window {
   readonly maxLoaded?: number
 }
 
+/** The options of a window by name, for callers without types. */
+export const windowFields: Readonly<Record<keyof Window, true>> = {
+  limit: true,
+  threshold: true,
+  maxTokens: true,
+  reserveOutput: true,
+  keepRecent: true,
+  maxMessages: true,
+  maxChars: true,
+  maxAgeMs: true,
+  maxLoaded: true,
+}
+
 /** What precedes the messages, and is budgeted before them. */
 export interface Pinned {
   /** The system prompt, the first message of the context. Default: none. */

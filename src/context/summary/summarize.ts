@@ -1,3 +1,4 @@
+import { checkObject } from '../../core/check.ts'
 import {
   BusyError,
   ContextLengthError,
@@ -94,9 +95,12 @@ export interface SummaryOutcome {
  */
 export async function summarize(
   store: SummaryStore,
-  { conversationId, head }: { readonly conversationId: ConversationId; readonly head: MessageId },
+  place: { readonly conversationId: ConversationId; readonly head: MessageId },
   options: SummarizeOptions,
 ): Promise<SummaryOutcome> {
+  checkObject(place, 'place', 'an object with conversationId and head')
+  checkObject(options, 'options', 'an object with a model')
+  const { conversationId, head } = place
   const { holder = systemRecorderSource.holder(), after = systemRecorderSource.after } = options
   options.signal?.throwIfAborted()
   const { messages, previous } = await readUncovered(store, conversationId, head)

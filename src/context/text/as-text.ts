@@ -1,4 +1,5 @@
 import { isKnown, isMedia, type NewBlock } from '../../core/block.ts'
+import { checkList } from '../../core/check.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type RoleInput, textOf } from '../../core/message.ts'
 import { fence, guardAfterLabel, guardLine } from './guard-lines.ts'
@@ -81,6 +82,7 @@ const summaryFrom = 20
  * ```
  */
 export function asText(messages: readonly TextMessage[], options: AsTextOptions = {}): string {
+  checkList(messages, 'messages', 'a list of messages')
   const { preset = continuing, older = 0 } = options
   const written = messages.flatMap((message, at) => {
     const lines = messageLines(message, preset)

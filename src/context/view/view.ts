@@ -1,4 +1,5 @@
 import type { Block, TextBlock, ThinkingBlock } from '../../core/block.ts'
+import { checkList } from '../../core/check.ts'
 import type { Message } from '../../core/message.ts'
 import type { ContextMessage } from '../../core/model.ts'
 import { type BlockCounter, type Item, itemList } from './item.ts'
@@ -27,6 +28,7 @@ const uncounted: BlockCounter = { tokens: () => 0, characters: () => 0 }
  *  - System messages before the first question are at the beginning, later ones in their position.
  *  - Erased messages show `[erased]`; messages without sendable blocks are left out. */
 export function repair(path: readonly Message[]): readonly ContextMessage[] {
+  checkList(path, 'path', 'a list of messages')
   return viewOf(path, uncounted).map(item => item.message)
 }
 

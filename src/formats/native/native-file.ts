@@ -1,3 +1,4 @@
+import { checkIterable, checkMethod, checkObject, checkTime } from '../../core/check.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { RecordMover } from '../../core/record.ts'
@@ -41,8 +42,12 @@ export interface EncodeNativeOptions {
 export async function* encodeNative(
   reader: Pick<RecordMover, 'readRecords'>,
   conversations: Iterable<ConversationId>,
-  { writtenAt, by = 'skein', tasks = [] }: EncodeNativeOptions,
+  options: EncodeNativeOptions,
 ): AsyncGenerator<string> {
+  checkMethod(reader, 'reader', 'readRecords', 'a store')
+  checkObject(options, 'options', 'an object with writtenAt')
+  const { writtenAt, by = 'skein', tasks = [] } = options
+  checkTime(writtenAt, 'writtenAt')
   const encoder = nativeEncoder()
   yield `${encoder.header(writtenAt.getTime(), by)}\n`
   for (const id of conversations) {
@@ -83,6 +88,7 @@ export async function* decodeNative(
   chunks: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string>,
   { file = '', onProblem }: DecodeNativeOptions = {},
 ): AsyncGenerator<SourcedRecord> {
+  checkIterable(chunks, 'chunks')
   const splitter = lineSplitter()
   const decoder = nativeDecoder()
   const encoder = new TextEncoder()

@@ -34,6 +34,8 @@ export interface SearchStatements {
   deleteSearchEntries: [InConv & { lo: number; hi: number }, never]
   /** A bounded part of the work that the index needs after writes, to stay fast. */
   tidyIndex: [None, never]
+  /** The number of parts in which a search looks up each word. 1 if the engine has no such parts. */
+  indexParts: [None, { parts: number }]
   /** 2 if the entries of the index contain pairs of tokens. */
   indexForm: [None, { form: number }]
   clearSearch: [None, never]
@@ -47,6 +49,9 @@ export interface SearchStatements {
       upto: number
       directories: readonly string[] | null
       kind: string | null
+      /** The conversations that `match` names, if it names some and no other filter is given. An engine may
+       *  read their entries instead of its index. */
+      convs: readonly Conv[] | null
       limit: number
     },
     CandidateRow,

@@ -2,7 +2,7 @@
  * `skein/postgres`: the driver for PostgreSQL, over pg. `openPostgresStore` opens a pool and owns it;
  * `postgresStore` borrows a pool.
  */
-import { checkName } from '../../core/check.ts'
+import { checkMethod, checkName } from '../../core/check.ts'
 import { errorText } from '../../core/error-text.ts'
 import { InvalidError, MisconfiguredError, SchemaTooNewError } from '../../core/errors.ts'
 import type { Store } from '../../core/ports.ts'
@@ -169,6 +169,7 @@ export async function postgresStore(
   options: BorrowPostgresOptions = {},
 ): Promise<PostgresStore> {
   requireNode()
+  checkMethod(pool, 'pool', 'connect', 'a pool of pg')
   const tenant = tenantOf(options)
   const prepared = checkPrepared(options.prepared ?? 'auto', 'prepared')
   if (options.schema === 'check') await check(pool)

@@ -5,6 +5,7 @@
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
+import { checkChoice, checkMethod } from '../../core/check.ts'
 import { InvalidError, ReadOnlyError, SkeinError, UnavailableError } from '../../core/errors.ts'
 import type { Store } from '../../core/ports.ts'
 import type { Source } from '../../core/source.ts'
@@ -71,6 +72,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
   const target = parseTarget(path, 'path')
   if (target.engine !== 'sqlite') throw new InvalidError('path', 'is a PostgreSQL URL: use openPostgresStore')
   const { source = systemSource, durability = 'full' } = options
+  checkChoice(durability, 'durability', ['full', 'normal'])
   const leaseMs = checkLease(options.leaseMs)
   const cacheBytes = checkCacheBytes(options.cacheBytes)
   const settings = handleSettings(durability === 'full' ? 'FULL' : 'NORMAL', cacheBytes)
@@ -124,6 +126,7 @@ export async function sqliteStore(
   options: Omit<SqliteOptions, 'durability' | 'cacheBytes'> = {},
 ): Promise<Store> {
   requireNode()
+  checkMethod(db, 'db', 'prepare', 'a handle of better-sqlite3')
   const leaseMs = checkLease(options.leaseMs)
   try {
     await migrateFile(db)

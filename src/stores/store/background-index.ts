@@ -1,3 +1,4 @@
+import { checkChoice } from '../../core/check.ts'
 import type { Engine } from '../engine/engine.ts'
 import { indexLeaseMs } from '../programs/search/claim-indexing.ts'
 import { endlessPass, type IndexPass } from '../programs/search/search-index.ts'
@@ -5,7 +6,7 @@ import { createIndexer } from './index-search.ts'
 
 /** An engine whose writes are indexed in the background, if `mode` says so. */
 export function withIndexing<E extends Engine>(engine: E, mode: 'background' | 'manual' = 'background'): E {
-  if (mode === 'manual') return engine
+  if (checkChoice(mode, 'indexing', ['background', 'manual']) === 'manual') return engine
   const background = indexInBackground(engine)
   return {
     ...engine,

@@ -6,6 +6,7 @@ import type { Conv } from '../engine/rows.ts'
 import { type ClaimMode, claimIndexing } from '../programs/search/claim-indexing.ts'
 import {
   type BatchSize,
+  countIndexParts,
   type IndexBatch,
   type IndexPass,
   readBatch,
@@ -93,10 +94,29 @@ export async function indexAll(engine: Engine, { signal, onProgress }: IndexOpti
       pass = batch.next
       onProgress?.({ messages: count, total: Math.max(total, count) })
     }
+    await tidyParts(engine, pace)
   } catch (error) {
     if (!(error instanceof ReadOnlyError || error instanceof StorageFullError)) throw error
   }
   return count
+}
+
+/** Parts of the index that searches hardly notice. A complete merge leaves up to three of each size. */
+const fewParts = 24
+
+/** Most pieces of work for one `indexAll`, if other processes add parts meanwhile. */
+const mostPieces = 200
+
+/** Merges parts of the index until they are few: short batches leave many, and the next ones may be hours
+ *  away. */
+async function tidyParts(engine: Engine, pace: Pace): Promise<void> {
+  for (let piece = 0; piece < mostPieces; piece++) {
+    if ((await engine.query(countIndexParts)) <= fewParts) return
+    await pace.breathe()
+    // Another process merges everything at once.
+    if (await engine.indexElsewhere('tidy', false)) return
+    await engine.write(tidyIndex, 'bulk')
+  }
 }
 
 /** Where each conversation with unindexed messages ends, and the number of those messages, at most. */

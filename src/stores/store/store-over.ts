@@ -1,5 +1,14 @@
 import type { BranchRef } from '../../core/branch.ts'
-import { checkChoice, checkCount, checkName, checkNonEmpty, checkText } from '../../core/check.ts'
+import {
+  checkChoice,
+  checkCount,
+  checkFunction,
+  checkMethod,
+  checkName,
+  checkNonEmpty,
+  checkObject,
+  checkText,
+} from '../../core/check.ts'
 import { InvalidError } from '../../core/errors.ts'
 import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import { isPlainObject, typeName } from '../../core/json.ts'
@@ -42,6 +51,8 @@ import { searchStore } from './search-store.ts'
 /** The Store port over an engine: checks the input, then runs the program for the operation.
  *  `schemaVersion` reads the number of the last migration. */
 export function storeOver(engine: Engine, schemaVersion: () => Promise<number>): Store {
+  checkMethod(engine, 'engine', 'query', 'an engine (docs/drivers.md)')
+  checkFunction(schemaVersion, 'schemaVersion')
   return storeWithHub(engine, schemaVersion, followHub(engine))
 }
 
@@ -235,7 +246,9 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
       const deleted = await write(() => deleteMessages(request), 'removing')
       return { ...deleted, remains: deleted.deleted > 0 ? await engine.removeTraces() : [] }
     },
-    eraseMessages: async (ids, { by, reason }) => {
+    eraseMessages: async (ids, erasure) => {
+      checkObject(erasure, 'erasure', 'an object with by and reason')
+      const { by, reason } = erasure
       const who = { by: checkName(by, 'by'), reason: checkReason(reason, 'reason') }
       const request = { ids: checked.checkMessageIds(ids), ...who, now: now() }
       const erased = await write(() => eraseMessages(request), 'removing')
@@ -253,6 +266,7 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
     },
     compact: async () => engine.compact(),
     verify: async (options = {}) => {
+      checkObject(options, 'options')
       // Loaded lazily: only `verify` needs it.
       const { verifyAll } = await import('./verify.ts')
       return verifyAll(engine, options)
@@ -341,6 +355,7 @@ export function appendRequest(
   options: AppendOptions,
   lease: turns.LeaseTime,
 ): AppendRequest {
+  checkObject(options, 'options')
   return {
     ref: checked.checkRef(branch),
     expectedHead: checked.optionalMessageId(expectedHead, 'expectedHead'),

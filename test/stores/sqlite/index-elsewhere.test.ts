@@ -88,3 +88,20 @@ it('leaves the index as it was when the store is closed during a merge', async (
   const entries = db.prepare(`SELECT count(*) FROM skein_search WHERE skein_search MATCH '"=all"'`)
   expect(entries.pluck().get()).toBe(120_000)
 })
+
+it('leaves few parts of the index after short batches, so that a search looks up each word in few', async () => {
+  const file = makeFile()
+  const store = await openSqliteStore(file, { indexing: 'manual', durability: 'normal' })
+  onTestFinished(() => store.close())
+  const { branch } = await store.create()
+  let head = branch.head
+  const db = new BetterSqlite3(file, { readonly: true })
+  onTestFinished(() => void db.close())
+  for (let n = 0; n < 60; n++) {
+    head = (await store.append(branch, head, [say(`marmot ${n}`)])).head
+    await store.indexSearch()
+  }
+  const segments = db.prepare('SELECT count(DISTINCT segid) FROM skein_search_idx').pluck().get()
+  expect(segments).toBeLessThanOrEqual(24)
+  expect((await store.search('marmot', { limit: 100 })).items).toHaveLength(60)
+})

@@ -1,6 +1,9 @@
 import type { Queries } from '../../engine/statements.ts'
 import { at, hiddenTenant, looseColumns, notTrashed } from './columns.ts'
 
+/** Most entries of the index that are read one by one: about 4 ms. */
+const mostEntriesRead = 5_000
+
 /** Writes and reads the search index. */
 export const searchQueries = {
   unindexed: `
@@ -43,20 +46,46 @@ export const searchQueries = {
     DELETE FROM skein.search
     WHERE ${hiddenTenant} AND conv = @conv::uuid AND seq BETWEEN @lo::int AND @hi::int`,
   tidyIndex: `SELECT skein.tidy_search()`,
+  indexParts: `SELECT 1 AS parts`,
   indexForm: `SELECT 2 AS form`,
   clearSearch: `DELETE FROM skein.search WHERE tenant = @tenant::text`,
   resetIndexed: `
     UPDATE skein.conversations SET indexed_seq = 0 WHERE tenant = @tenant::text AND indexed_seq > 0`,
+  // skein.find reads the index in stretches of time, newest first, and so the entries of other conversations
+  // between those of a few. The entries of a few small conversations are read one by one.
   candidates: `
-    SELECT f.conv, f.conv AS conversation_id, m.seq, m.at, m.body
-    FROM skein.find(
+    WITH few AS (
+      SELECT coalesce(sum(c.next_seq) <= ${mostEntriesRead}, false) AS is_true
+      FROM unnest(@convs::text[]) u
+      JOIN LATERAL (
+        SELECT x.next_seq FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = u::uuid
+        OFFSET 0) c ON true
+    ), f AS (
+      (SELECT e.conv, e.seq
+       FROM few
+       CROSS JOIN unnest(@convs::text[]) u
+       JOIN LATERAL (
+         SELECT FROM skein.conversations c
+         WHERE c.tenant = @tenant::text AND c.id = u::uuid AND ${notTrashed} OFFSET 0) c ON true
+       JOIN LATERAL (
+         SELECT s.conv, s.seq, s.at, s.tsv FROM skein.search s
+         WHERE s.conv = u::uuid AND s.${hiddenTenant} AND s.at + 0 BETWEEN @from::bigint AND @upto::bigint
+         OFFSET 0) e ON e.tsv @@ @match::tsquery
+       WHERE few.is_true
+       ORDER BY e.at DESC LIMIT @limit::int)
+      UNION ALL
+      SELECT found.conv, found.seq FROM few CROSS JOIN LATERAL skein.find(
       @tenant::text,
       CASE WHEN @directories::text[] IS NULL THEN @match::tsquery
         -- Of no directory: a mark that no entry has.
         ELSE @match::tsquery && coalesce((
           SELECT string_agg('''' || skein.mark('d', d) || '''', '|')
           FROM unnest(@directories::text[]) d), '''=d''')::tsquery END,
-      @from::bigint, @upto::bigint, NULL, @kind::text, @limit::int) f
+      @from::bigint, @upto::bigint, NULL, @kind::text, @limit::int) found
+      WHERE NOT few.is_true
+    )
+    SELECT f.conv, f.conv AS conversation_id, m.seq, m.at, m.body
+    FROM f
     JOIN LATERAL (
       SELECT FROM skein.conversations c
       WHERE c.tenant = @tenant::text AND c.id = f.conv

@@ -3,7 +3,7 @@ import { decodeBody } from '../../../core/body.ts'
 import { pairName } from '../../../core/search/pairs.ts'
 import { textsOf } from '../../../core/search/texts.ts'
 import { indexTokens } from '../../../core/search/tokenize.ts'
-import { all, type Program, run } from '../../engine/engine.ts'
+import { all, first, type Program, run } from '../../engine/engine.ts'
 import type { Conv, IndexMark, MessageSpan, SpanRow, UnindexedRow } from '../../engine/rows.ts'
 import { loadBlobs } from '../content.ts'
 
@@ -139,6 +139,11 @@ export function* readTexts(rows: readonly { readonly body: string | null }[]): P
 
 export function* tidyIndex(): Program<void> {
   yield* run('tidyIndex', {})
+}
+
+/** In how many parts a search looks up each word. */
+export function* countIndexParts(): Program<number> {
+  return (yield* first('indexParts', {}))?.parts ?? 1
 }
 
 export function* clearIndex(): Program<void> {

@@ -101,6 +101,7 @@ export function* planSearch(
     isMember = members,
   ): CandidateSource {
     const groups = any.filter(list => list.length > 0)
+    const isNamed = named.length > 0 && filters.directories === null && filters.kind === null
     const match = matchText({ all: required, prefixes: asked, any: groups, none })
     return {
       *read(upto, limit, after = -1) {
@@ -109,6 +110,7 @@ export function* planSearch(
           from: Math.max(from, after + 1),
           upto: Math.min(upto, latest),
           ...filters,
+          convs: isNamed ? [...convs!] : null,
           limit: isMember === null ? limit : mostCompared,
         })
         return isMember === null ? rows : rows.filter(({ conv }) => isMember.has(conv)).slice(0, limit)

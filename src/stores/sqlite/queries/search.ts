@@ -52,6 +52,15 @@ export const searchQueries = {
   ],
   // Most pages to merge: as many as 96 messages take, once for each level of segments.
   tidyIndex: `INSERT INTO skein_search (skein_search, rank) VALUES ('merge', 64)`,
+  // The segments, by a step from each to the next: there are many rows of each.
+  indexParts: `
+    WITH RECURSIVE part(id) AS (
+      SELECT min(segid) FROM skein_search_idx
+      UNION ALL
+      SELECT (SELECT min(x.segid) FROM skein_search_idx x WHERE x.segid > part.id) FROM part
+      WHERE part.id IS NOT NULL
+    )
+    SELECT count(id) AS parts FROM part`,
   indexForm: `SELECT value AS form FROM skein_state WHERE name = 'index_form'`,
   clearSearch: [
     `
