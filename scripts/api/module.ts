@@ -186,10 +186,10 @@ function signatureOf(module: Module, node: ApiNode): string {
       .replace(/^export /, '')
       .replace(/^declare /, '')
       .replace(/;$/, '')
-      .replace(/^ *(private|#).*\n/gm, '')
+      .replace(/^[ \t]*(private|#).*\n/gm, '')
       // Examples of members are shown on their own.
       .replace(/(\n\s*\*)?\n\s*\* *@example[\s\S]*?\*\//g, ' */')
-      .replace(/^( {4})+/gm, indent => indent.slice(indent.length / 2))
+      .replace(/^\t+/gm, indent => '  '.repeat(indent.length))
   )
 }
 

@@ -36,6 +36,7 @@ const openFields: Readonly<Record<keyof OpenOptions, true>> = {
   tenant: true,
   indexing: true,
   leaseMs: true,
+  cacheBytes: true,
 }
 
 /** Opens a store and owns it: the caller must call `close()`. The target is the path of an SQLite file
