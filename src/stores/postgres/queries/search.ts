@@ -4,6 +4,37 @@ import { at, hiddenTenant, looseColumns, notTrashed } from './columns.ts'
 /** Most entries of the index that are read one by one: about 4 ms. */
 const mostEntriesRead = 5_000
 
+/** Most conversations that are looked up one by one, about 1 ms. */
+const mostSteps = 100
+
+const waitingAfter = (condition: string) => `
+  SELECT c.id FROM skein.conversations c
+  WHERE c.tenant = @tenant::text AND c.indexed_seq < c.next_seq ${condition} ORDER BY c.id LIMIT 1`
+
+const unindexedWhere = (condition: string) => `
+  SELECT c.id, c.indexed_seq, c.next_seq, c.updated_at, c.directory, c.kind FROM skein.conversations c
+  WHERE c.tenant = @tenant::text AND c.indexed_seq < c.next_seq AND ${notTrashed} AND ${condition} OFFSET 0`
+
+/** The conversations with messages that are not in the index. As a rule there are few, in an index of their
+ *  own; but after an import the server expects many, and would read all conversations at each search. So it
+ *  is asked for one after the other, and for all at once only if there are more. */
+const unindexedConversations = `
+  WITH RECURSIVE waiting(id) AS (
+    (${waitingAfter('')})
+    UNION ALL
+    SELECT (${waitingAfter('AND c.id > w.id')}) FROM waiting w WHERE w.id IS NOT NULL
+  ), few AS MATERIALIZED (
+    SELECT id FROM waiting WHERE id IS NOT NULL LIMIT ${mostSteps}
+  ), many AS MATERIALIZED (
+    SELECT count(*) = ${mostSteps} AS is_true FROM few
+  ), unindexed AS (
+    SELECT c.* FROM many CROSS JOIN few
+    JOIN LATERAL (${unindexedWhere('c.id = few.id')}) c ON true
+    WHERE NOT many.is_true
+    UNION ALL
+    SELECT c.* FROM many JOIN LATERAL (${unindexedWhere('many.is_true')}) c ON true
+  )`
+
 /** Writes and reads the search index. */
 export const searchQueries = {
   unindexed: `
@@ -11,16 +42,16 @@ export const searchQueries = {
     WHERE tenant = @tenant::text AND indexed_seq < next_seq AND (@after::uuid IS NULL OR id > @after::uuid)
     ORDER BY id LIMIT @limit::bigint`,
   unindexedNewest: `
-    SELECT id AS conv, indexed_seq, next_seq, updated_at, directory, kind FROM skein.conversations
-    WHERE tenant = @tenant::text AND indexed_seq < next_seq AND coalesce(trashed_at, -1) < 0
-    ORDER BY updated_at + 0 DESC, id LIMIT @limit::bigint`,
+    ${unindexedConversations}
+    SELECT id AS conv, indexed_seq, next_seq, updated_at, directory, kind FROM unindexed
+    ORDER BY updated_at DESC, id LIMIT @limit::bigint`,
   unindexedMessages: `
+    ${unindexedConversations}
     SELECT m.conv, m.conv AS conversation_id, m.seq, m.at, m.role, m.body
-    FROM skein.conversations c
+    FROM unindexed c
     JOIN LATERAL (
       SELECT x.conv, x.seq, x.at, x.role, x.body FROM skein.messages x
       WHERE x.tenant = @tenant::text AND x.conv = c.id AND x.seq >= c.indexed_seq OFFSET 0) m ON true
-    WHERE c.tenant = @tenant::text AND c.indexed_seq < c.next_seq AND ${notTrashed}
     LIMIT @limit::bigint`,
   messagesIn: `
     SELECT m.conv, m.conv AS conversation_id, m.seq, m.at, m.role, m.body
