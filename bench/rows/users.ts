@@ -19,7 +19,7 @@ const messagesEach = 50
 const groups = 8
 
 const whySearch =
-  'a search looks up each word and each conversation in each segment of the index. Its merges leave up to 24 segments among many users, and 6 of one user alone. Merged to one segment, both take the same processor time (decision 86).'
+  'a search looks up each word and each conversation in each segment of the index. Its merges leave up to 16 segments among many users, and 6 of one user alone. Merged to one segment, both take the same processor time (decision 86).'
 
 /** The user whose conversations are looked for. */
 const one = 7

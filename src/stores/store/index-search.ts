@@ -102,7 +102,7 @@ export async function indexAll(engine: Engine, { signal, onProgress }: IndexOpti
 }
 
 /** Parts of the index that searches hardly notice. A complete merge leaves up to three of each size. */
-const fewParts = 24
+const fewParts = 16
 
 /** Most pieces of work for one `indexAll`, if other processes add parts meanwhile. */
 const mostPieces = 200
