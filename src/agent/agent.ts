@@ -203,8 +203,7 @@ function checkSending(options: SendOptions): void {
   checkObject(options, 'options')
   checkModelOptions(options)
   const { signal, onBusy, approve } = options
-  if (signal !== undefined && !(signal instanceof AbortSignal))
-    throw new InvalidError('signal', `must be an AbortSignal, got ${typeName(signal)}`)
+  if (signal !== undefined) checkMethod(signal, 'signal', 'addEventListener', 'an AbortSignal')
   if (onBusy !== undefined) checkChoice(onBusy, 'onBusy', ['wait', 'refuse', 'fork'])
   if (approve !== undefined) checkFunction(approve, 'approve')
 }

@@ -111,8 +111,8 @@ function hintFor(error: SkeinError): string {
 
 function missingKeyHint(error: SkeinError): string {
   const store =
-    error instanceof MissingKeyError ? `Or store it: skein config keys set ${error.provider}. ` : ''
-  return `${store}Without a key, in a new conversation: skein -n -m scripted`
+    error instanceof MissingKeyError ? `To keep it: skein config keys set ${error.provider}. ` : ''
+  return `${store}To chat without a key: skein -n -m scripted`
 }
 
 function candidatesOf(error: SkeinError): readonly string[] {

@@ -32,8 +32,8 @@ let writers = 0
 export function threadWriter(db: Database, runningThread: () => BlockingWorkThread | null): ThreadWriter {
   const writer = ++writers
   const texts = new Map<string, ReturnType<typeof compileTexts>>()
-  const settings = handleSettings('FULL')
   let file: string | undefined
+  let settings = ''
   return { writes: mode => modes.has(mode) && runningThread() !== null, run, isOpen, close }
 
   function isOpen(): boolean {
@@ -89,7 +89,11 @@ export function threadWriter(db: Database, runningThread: () => BlockingWorkThre
   async function send(part: Part): Promise<PartAnswer | null> {
     const thread = runningThread()
     if (!thread) return null
-    file ??= fullPathOf(db)
+    if (file === undefined) {
+      file = fullPathOf(db)
+      // Both handles have the same limit for their pages.
+      settings = `${handleSettings('FULL')} PRAGMA cache_size = ${db.pragma('cache_size', { simple: true })};`
+    }
     return thread.askThread('transact', { writer, file, settings, ...part }, { isIdle: false })
   }
 

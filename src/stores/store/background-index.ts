@@ -35,8 +35,8 @@ const systemTimer: IdleTimer = (ms, run) => {
 const quietMs = 50
 /** A process that is never idle indexes one batch after so many times `quietMs`. */
 const mostBusy = 20
-/** After everything was indexed. A transaction of the index writes about as much as a turn does, however few
- *  messages it has. A search also finds what is not yet in the index. */
+/** After everything was indexed, so that a slow writer causes few transactions of the index. A search also
+ *  finds what is not yet in it. */
 const restMs = 1_000
 /** Between two batches, so that other processes can write. */
 const gapMs = 3

@@ -96,7 +96,7 @@ describe('a prompt', () => {
     const noKey = await here.skein(['-m', 'sonnet-4.5', 'hello'])
     expect(noKey).toMatchObject({ code: 1, stdout: '' })
     expect(noKey.stderr).toBe(
-      'skein: there is no key for anthropic: set ANTHROPIC_API_KEY. Or store it: skein config keys set anthropic. Without a key, in a new conversation: skein -n -m scripted\n',
+      'skein: there is no key for anthropic: set ANTHROPIC_API_KEY. To keep it: skein config keys set anthropic. To chat without a key: skein -n -m scripted\n',
     )
     expect((await here.skein(['-m', 'nosuch', 'hello'])).code).toBe(2)
     expect(await here.skein(['-m', 'sonet-4.5', 'hello'])).toMatchObject({

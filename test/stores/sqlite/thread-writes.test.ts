@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { CorruptError } from '../../../src/core/errors.ts'
 import type { NewMessage } from '../../../src/core/message.ts'
 import { all, type Engine, type Program, run } from '../../../src/stores/engine/engine.ts'
@@ -58,6 +59,19 @@ const stateOf = (name: string) =>
 const changesHere = () => db.prepare('SELECT total_changes()').pluck().get() as number
 
 describe('transactions of long work', () => {
+  it('use a handle with the same limit for its pages', async () => {
+    db.pragma('cache_size = -2000')
+    await startThread()
+    const posted = vi.spyOn(Worker.prototype, 'postMessage')
+    onTestFinished(() => posted.mockRestore())
+    await engine.write(() => put('small cache', 1), 'bulk')
+    const [{ work }] = posted.mock.calls[0] as [{ work: { settings: string } }]
+    const db2 = new BetterSqlite3(file, { timeout: 0 })
+    onTestFinished(() => void db2.close())
+    db2.exec(work.settings)
+    expect(db2.pragma('cache_size', { simple: true })).toBe(-2000)
+  })
+
   it('are written by the thread once it runs, and all others by this one', async () => {
     const before = changesHere()
     await engine.write(() => put('early', 1), 'bulk')

@@ -105,14 +105,16 @@ export const searchQueries = {
        WHERE few.is_true
        ORDER BY e.at DESC LIMIT @limit::int)
       UNION ALL
-      SELECT found.conv, found.seq FROM few CROSS JOIN LATERAL skein.find(
-      @tenant::text,
-      CASE WHEN @directories::text[] IS NULL THEN @match::tsquery
-        -- Of no directory: a mark that no entry has.
-        ELSE @match::tsquery && coalesce((
-          SELECT string_agg('''' || skein.mark('d', d) || '''', '|')
-          FROM unnest(@directories::text[]) d), '''=d''')::tsquery END,
-      @from::bigint, @upto::bigint, NULL, @kind::text, @limit::int) found
+      SELECT found.conv, found.seq
+      FROM few
+      CROSS JOIN LATERAL skein.find(
+        @tenant::text,
+        CASE WHEN @directories::text[] IS NULL THEN @match::tsquery
+          -- Of no directory: a mark that no entry has.
+          ELSE @match::tsquery && coalesce((
+            SELECT string_agg('''' || skein.mark('d', d) || '''', '|')
+            FROM unnest(@directories::text[]) d), '''=d''')::tsquery END,
+        @from::bigint, @upto::bigint, NULL, @kind::text, @limit::int) found
       WHERE NOT few.is_true
     )
     SELECT f.conv, f.conv AS conversation_id, m.seq, m.at, m.body

@@ -67,7 +67,7 @@ export function walkTurns(conv: Conv, findings: FindingList): TurnWalk {
       const turn = waiting[next]!
       if (turn.first > seq) break
       next++
-      checkKnownFields(turn)
+      checkFields(turn)
       underWay.set(turn.first, { turn, lastSeen: -1 })
     }
     for (const [first, { turn, lastSeen }] of underWay) {
@@ -77,7 +77,7 @@ export function walkTurns(conv: Conv, findings: FindingList): TurnWalk {
     }
   }
 
-  function checkKnownFields(turn: TurnRow): void {
+  function checkFields(turn: TurnRow): void {
     if (turn.last < turn.first) complain(turn, 'ends before it begins')
     if (!statuses.includes(turn.status)) complain(turn, `has the status ${JSON.stringify(turn.status)}`)
     if ((turn.status === 'open') !== (turn.ended_at === null))
