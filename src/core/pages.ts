@@ -3,14 +3,21 @@ import type { Page, PageOptions } from './listing.ts'
 /** Items per page where all pages are read. */
 const pageSize = 1_000
 
-/** Every item of a paged list, read page by page: `itemsOf(page => store.listTurns(id, page))`. */
-export async function* itemsOf<T>(list: (page: PageOptions) => Promise<Page<T>>): AsyncGenerator<T, void> {
+/** The pages of a list, one after the other. */
+async function* pagesOf<T>(
+  list: (page: PageOptions) => Promise<Page<T>>,
+): AsyncGenerator<readonly T[], void> {
   for (let after: string | undefined; ; ) {
     const page = await list({ limit: pageSize, ...(after !== undefined && { after }) })
-    yield* page.items
+    yield page.items
     if (page.next === null) return
     after = page.next
   }
+}
+
+/** Every item of a paged list, read page by page: `itemsOf(page => store.listTurns(id, page))`. */
+export async function* itemsOf<T>(list: (page: PageOptions) => Promise<Page<T>>): AsyncGenerator<T, void> {
+  for await (const items of pagesOf(list)) yield* items
 }
 
 /** All items of a paged list in one array. Only for lists that are short, or that are needed as a whole.
@@ -28,6 +35,7 @@ export async function* itemsOf<T>(list: (page: PageOptions) => Promise<Page<T>>)
  */
 export async function collectPages<T>(list: (page: PageOptions) => Promise<Page<T>>): Promise<readonly T[]> {
   const items: T[] = []
-  for await (const item of itemsOf(list)) items.push(item)
+  // Not through `itemsOf`, which waits for a promise at each item: a tenth of the time of 500 messages.
+  for await (const page of pagesOf(list)) items.push(...page)
   return items
 }
