@@ -82,13 +82,14 @@ const freshFile = () => join(freshFolder(), 'soak.db')
 
 function noteResult(
   name: string,
-  { operations, memory, heap, outside, descriptors, threads, ...result }: SoakResult,
+  { operations, memory, heap, outside, inThreads, descriptors, threads, ...result }: SoakResult,
 ): void {
   note(`${name}: operations`, operations)
   note(`${name}: memory (MB)`, memory.last / 1e6)
   note(`${name}: slope (MB/h)`, memory.slope / 1e6)
   note(`${name}: growth (MB)`, memory.growth / 1e6)
   note(`${name}: slope outside the pages of V8 (MB/h)`, outside.slope / 1e6)
+  note(`${name}: slope of the heaps of threads (MB/h)`, inThreads.slope / 1e6)
   note(`${name}: heap (MB)`, heap.last / 1e6)
   note(`${name}: heap slope (MB/h)`, heap.slope / 1e6)
   note(`${name}: descriptors`, descriptors.join(' → '))

@@ -24,6 +24,8 @@ export interface MemoryReport {
   readonly heap: number
   /** The resident memory without the pages that V8 has reserved for its heap. */
   readonly outside: number
+  /** The pages of the heaps of its threads, a part of `outside`. */
+  readonly inThreads: number
   /** A thread of the store that copies its log has a heap of its own, of 4 to 8 MB. */
   readonly threads: number
 }
@@ -44,6 +46,7 @@ export interface SoakResult {
   readonly memory: Trend
   readonly heap: Trend
   readonly outside: Trend
+  readonly inThreads: Trend
   /** The most open files and sockets in the first quarter and in the last. */
   readonly descriptors: readonly [number, number]
   /** The fewest threads and the most. */
@@ -110,6 +113,7 @@ export async function soak(subject: SoakSubject, plan: SoakPlan): Promise<SoakRe
     memory: trendOf(reports.map(({ at, memory }) => [at, memory])),
     heap: trendOf(reports.map(({ at, heap }) => [at, heap])),
     outside: trendOf(reports.map(({ at, outside }) => [at, outside])),
+    inThreads: trendOf(reports.map(({ at, inThreads }) => [at, inThreads])),
     descriptors: [Math.max(0, ...firstOf(descriptors)), Math.max(0, ...lastOf(descriptors))],
     threads: [Math.min(...threads), Math.max(...threads)],
     mostLogBytes,
