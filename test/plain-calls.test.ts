@@ -122,6 +122,51 @@ describe('a wrong argument in plain JavaScript', () => {
       () => make!({ model, window: { keepRecnt: 3 } }),
       'window: has no option keepRecnt',
     ],
+    [
+      'createAgent with an option of another name',
+      () => make!({ model, sytem: 'Be brief.' }),
+      'options: has no option sytem',
+    ],
+    [
+      'ask with an option of another name',
+      () => ask!('k', 'x', { maxTokens: 5 }),
+      'options: has no option maxTokens',
+    ],
+    [
+      'create with a field of another name',
+      () => methods.create!({ tittle: 'x' }),
+      'options: has no option tittle',
+    ],
+    [
+      'findOrCreate with a field of another name',
+      () => methods.findOrCreate!('k', { tag: 'x' }),
+      'options: has no option tag',
+    ],
+    [
+      'updateConversation with a field of another name',
+      () => methods.updateConversation!('00000000-0000-4000-8000-000000000000', { tittle: 'x' }),
+      'options: has no option tittle',
+    ],
+    [
+      'listConversations with a filter of another name',
+      () => methods.listConversations!({ keyprefix: 'ada:' }),
+      'options: has no option keyprefix',
+    ],
+    [
+      'countConversations with a filter of another name',
+      () => methods.countConversations!({ limit: 5 }),
+      'options: has no option limit',
+    ],
+    [
+      'search with a filter of another name',
+      () => methods.search!('x', { tags: ['x'] }),
+      'options: has no option tags',
+    ],
+    [
+      'listMessages with an option of another name',
+      () => methods.listMessages!({ conversationId: '00000000-0000-4000-8000-000000000000', role: 'user' }),
+      'options: has no option role',
+    ],
     ['another mode', () => make!({ model, mode: 'later' }), 'mode: must be one of live, at_once'],
     ['approve as a text', () => make!({ model, approve: 'deny' }), 'approve: must be a function, got string'],
     [

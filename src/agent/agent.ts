@@ -15,7 +15,7 @@ import { createApprovals } from './approval/approvals.ts'
 import { memoryHistory, type Target, targetName } from './history/history.ts'
 import { storedHistory } from './history/stored-history.ts'
 import { checkModelOptions, modelOptionsOf } from './model-options.ts'
-import type { AgentOptions, SendOptions, Summarizer } from './options.ts'
+import { type AgentOptions, agentFields, type SendOptions, type Summarizer, sendFields } from './options.ts'
 import { createRecollection } from './recall/recollection.ts'
 import type { Reply } from './run/events.ts'
 import { type Run, startRun } from './run/run.ts'
@@ -189,6 +189,7 @@ function stateOf(options: AgentOptions): AgentState {
 
 /** Checks what a program without types may get wrong. Throws InvalidError. */
 function checkOptions(options: AgentOptions): void {
+  checkKnownFields(options, 'options', agentFields)
   const { system, approve, strategy, mode, window } = options
   checkModelOptions(options)
   if (system !== undefined && typeof system !== 'string')
@@ -200,7 +201,7 @@ function checkOptions(options: AgentOptions): void {
 }
 
 function checkSending(options: SendOptions): void {
-  checkObject(options, 'options')
+  checkKnownFields(options, 'options', sendFields)
   checkModelOptions(options)
   const { signal, onBusy, approve } = options
   if (signal !== undefined) checkMethod(signal, 'signal', 'addEventListener', 'an AbortSignal')

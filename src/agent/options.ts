@@ -83,3 +83,43 @@ export interface SendOptions extends ModelOptions {
   /** Stops the turn. Everything up to then is stored, and the reply has the status `interrupted`. */
   readonly signal?: AbortSignal
 }
+
+const modelFields: Readonly<Record<keyof ModelOptions, true>> = {
+  maxOutput: true,
+  temperature: true,
+  topP: true,
+  stop: true,
+  seed: true,
+  providerOptions: true,
+}
+
+/** The names of the options, to refuse others. */
+export const agentFields: Readonly<Record<keyof AgentOptions, true>> = {
+  ...modelFields,
+  model: true,
+  store: true,
+  system: true,
+  tools: true,
+  approve: true,
+  approvals: true,
+  window: true,
+  calibration: true,
+  strategy: true,
+  summarizer: true,
+  recall: true,
+  speakers: true,
+  count: true,
+  maxSteps: true,
+  largeResult: true,
+  mode: true,
+  history: true,
+}
+
+/** The names of the options of a turn, to refuse others. */
+export const sendFields: Readonly<Record<keyof SendOptions, true>> = {
+  ...modelFields,
+  key: true,
+  onBusy: true,
+  approve: true,
+  signal: true,
+}

@@ -63,8 +63,9 @@ export function checkMethod(value: unknown, field: string, method: string, what:
 /** Accepts an object that has no other fields than these: a misspelled one would have no effect. */
 export function checkKnownFields(value: unknown, field: string, known: Readonly<Record<string, true>>): void {
   checkObject(value, field)
-  for (const name of Object.keys(value as object)) {
-    if (!Object.hasOwn(known, name)) throw new InvalidError(field, `has no option ${name.slice(0, 64)}`)
+  for (const [name, given] of Object.entries(value as object)) {
+    if (!Object.hasOwn(known, name) && given !== undefined)
+      throw new InvalidError(field, `has no option ${name.slice(0, 64)}`)
   }
 }
 

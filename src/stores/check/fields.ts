@@ -19,6 +19,22 @@ export function fields<T>(table: FieldTable<T>) {
   }
 }
 
+/** The same, and refuses other fields: a misspelled filter would find the conversations of everybody. */
+export function onlyFields<T>(table: FieldTable<T>) {
+  const check = fields<T>(table)
+  return <G extends T>(given: G, field = ''): G => {
+    check(given, field)
+    for (const key in given) {
+      if (!Object.hasOwn(table, key) && given[key] !== undefined)
+        throw new InvalidError(field === '' ? 'options' : field, `has no option ${key.slice(0, 64)}`)
+    }
+    return given
+  }
+}
+
+/** Accepts everything: the value is checked where it is used. */
+export const unchecked: FieldCheck = () => undefined
+
 /** Checks the fields of an object and returns a new object that has only the fields of the table. */
 export function pickFields<T>(table: FieldTable<T>) {
   return (given: object, field = ''): T => {

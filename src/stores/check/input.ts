@@ -35,7 +35,7 @@ import type { MessageRange, NewSummary } from '../../core/summary.ts'
 import type { TailBudget } from '../../core/tail.ts'
 import type { DraftPiece, TurnEnd, TurnStep, Usage } from '../../core/turn.ts'
 import * as f from './fields.ts'
-import { checkHash, each, fields, maybe, optional } from './fields.ts'
+import { checkHash, each, fields, maybe, onlyFields, optional, unchecked } from './fields.ts'
 
 /** Checks input of callers before an engine sees it. Both engines then refuse the same input with the same
  *  error, and nothing is half-written. Each check throws InvalidError naming the field. */
@@ -100,9 +100,9 @@ const patchFields = {
   expiresAt: maybe(checkTime),
   ttlMs: maybe(checkTtl),
 }
-export const checkPatch = fields<conversations.ConversationPatch>(patchFields)
+export const checkPatch = onlyFields<conversations.ConversationPatch>(patchFields)
 
-const newFields = fields<conversations.NewConversation>({
+const newFields = onlyFields<conversations.NewConversation>({
   ...patchFields,
   ...each(optional, {
     id: conversationId,
@@ -264,13 +264,20 @@ function checkDirectories(directory: string | readonly string[], field: string):
   for (const [i, one] of directory.entries()) f.checkPath(one, `${field}[${i}]`)
 }
 
-const filterFields = fields<Omit<ConversationFilter, 'trashed'>>({
+const filters: f.FieldTable<ConversationFilter> = {
   ...each(maybe, { channel: checkName, project: checkName, task: checkName, directory: checkDirectories }),
   ...each(optional, { kind: checkKind, tag: checkName, title: f.checkTitle }),
   ...each(optional, { keyPrefix: f.textUpTo(512), labelPrefix: f.textUpTo(512) }),
   ...each(optional, { updatedFrom: checkTime, updatedBefore: checkTime, expiredBy: checkTime }),
   metadata: checkMetadataFilter,
   parent: optional(conversationId),
+  trashed: unchecked,
+}
+const filterFields = onlyFields<ConversationFilter>(filters)
+const listingFields = onlyFields<ListConversations>({
+  ...filters,
+  limit: optional(f.numberFrom(1, 1_000)),
+  after: unchecked,
 })
 
 function checkMetadataFilter(metadata: ConversationFilter['metadata'], field: string): void {
@@ -281,14 +288,16 @@ function checkMetadataFilter(metadata: ConversationFilter['metadata'], field: st
   }
 }
 
-export function checkFilter<T extends ConversationFilter>(filter: T): T {
-  filterFields(filter)
-  return filter.parent === undefined ? filter : { ...filter, parent: conversationId(filter.parent) }
+export function checkFilter(filter: ConversationFilter): ConversationFilter {
+  return withParentId(filterFields(filter))
 }
 
 export function checkListing(options: ListConversations): ListConversations {
-  if (options.limit !== undefined) checkCount(options.limit, 'limit', 1, 1_000)
-  return checkFilter(options)
+  return withParentId(listingFields(options))
+}
+
+function withParentId<T extends ConversationFilter>(filter: T): T {
+  return filter.parent === undefined ? filter : { ...filter, parent: conversationId(filter.parent) }
 }
 
 const directoryListing = fields<Pick<ListDirectories, 'within'>>({ within: optional(f.checkPath) })
@@ -298,7 +307,8 @@ export function checkDirectoryListing(options: ListDirectories): ListDirectories
   return checkPage(options)
 }
 
-const messageListing = fields<Omit<ListMessages, 'conversationId' | 'after' | 'blobs'>>({
+const messageListing = onlyFields<ListMessages>({
+  ...{ conversationId: unchecked, after: unchecked, blobs: unchecked },
   order: optional(f.wordFrom('ascending', 'descending')),
   ...each(optional, { limit: f.numberFrom(1, 10_000), offset: f.checkInt32, label: checkName }),
   afterSeq: optional(f.numberFrom(-1, 2 ** 31 - 1)),
@@ -309,7 +319,8 @@ export function checkMessageListing(options: ListMessages): ListMessages {
   return { ...messageListing(options), conversationId: conversationId(options.conversationId) }
 }
 
-export const checkSearch = fields<Omit<SearchOptions, 'after' | 'signal'>>({
+export const checkSearch = onlyFields<SearchOptions>({
+  ...{ after: unchecked, signal: unchecked },
   ...each(optional, { limit: f.numberFrom(1, 200), order: f.wordFrom('newest', 'ranked') }),
   ...each(optional, { snippetLength: f.numberFrom(20, 2_000), directory: checkDirectories, kind: checkKind }),
   budgetMs: optional(f.checkInt53),
