@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { textOf } from '../../src/core/message.ts'
@@ -149,6 +149,40 @@ describe.concurrent('a prompt on the command line', () => {
       'My name is Ada',
       'Nice to meet you, Ada.',
     ])
+  })
+
+  it('keeps the messages in another folder if the usual one cannot be written', async () => {
+    using here = home()
+    await here.skein(['first words'])
+    const notAFolder = join(here.cwd, 'a-file')
+    writeFileSync(notAFolder, '')
+    const env = { XDG_DATA_HOME: notAFolder, HOME: notAFolder, TMPDIR: join(here.cwd, 'tmp') }
+    using lock = await lockFile(dataFile(here))
+    const run = start(here, ['--db', dataFile(here), 'My name is Ada'], env)
+    await run.complains('waiting for the store to save 2 messages')
+    run.kill('SIGTERM')
+    const { stderr } = await run.ended
+    expect(stderr).toContain(`not written to ${notAFolder}`)
+    const [, file] = stderr.match(/To add them to their conversation: skein (?:.* )?import (.*\.jsonl)/)!
+    expect(dirname(file!)).toBe(env.TMPDIR)
+    await lock.release()
+    await here.skein(['import', file!])
+    expect((await pathsOf(here)).main).toHaveLength(4)
+  })
+
+  it('prints the messages whole if no folder can be written', async () => {
+    using here = home()
+    await here.skein(['first words'])
+    const notAFolder = join(here.cwd, 'a-file')
+    writeFileSync(notAFolder, '')
+    const env = { XDG_DATA_HOME: notAFolder, HOME: notAFolder, TMPDIR: notAFolder }
+    using _lock = await lockFile(dataFile(here))
+    const words = 'My name is Ada. '.repeat(40).trim()
+    const run = start(here, ['--db', dataFile(here), words], env)
+    await run.complains('waiting for the store to save 2 messages')
+    run.kill('SIGTERM')
+    const { stderr } = await run.ended
+    expect(stderr).toContain(`\n${words}\n`)
   })
 
   it.skipIf(!isFull)('says after a minute that it could not save, and ends with 1', async () => {

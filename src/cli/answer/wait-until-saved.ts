@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { homedir, tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import { errorText } from '../../core/error-text.ts'
 import { type NewMessage, textOf } from '../../core/message.ts'
@@ -70,21 +71,45 @@ async function keepUnsaved(unsaved: Unsaved, context: CommandContext): Promise<v
   const asks = canAsk && !json && !signal.aborted
   note(`${plural(messages.length, 'message')} could not be saved:`)
   for (const message of messages) err.line(gistLine(message, context))
-  const stamp = new Date(context.now()).toISOString().replace(/[:.]/g, '-')
-  const folder = asks ? context.cwd : dataFolder(context.env)
-  const file = join(folder, `skein-unsaved-${stamp}.jsonl`)
   if (asks && !(await isWanted(context))) return note('not kept: copy what you need')
-  try {
-    mkdirSync(folder, { recursive: true })
-    const { unsavedText } = await import('./unsaved-records.ts')
-    const { text, joins } = await unsavedText(unsaved, context)
-    writeNewFile(file, text, false)
-    const how = joins ? 'To add them to their conversation' : 'To store them as a conversation of their own'
-    const [where, name] = asks ? ['this folder', basename(file)] : ['a file', file]
-    note(`kept in ${where}. ${how}: ${skeinCommand(context)} import ${name}`)
-  } catch (error) {
-    note(`could not be written to ${file}: ${errorText(error)}. Copy what you need`)
+  const { unsavedText } = await import('./unsaved-records.ts')
+  const { text, joins } = await unsavedText(unsaved, context)
+  const file = writeSomewhere(text, foldersFor(context, asks), context, note)
+  if (file === null) {
+    note('they are nowhere else, so here they are. Copy what you need:')
+    for (const message of messages) err.line(err.style.safe(textOf(message)))
+    return
   }
+  const how = joins ? 'To add them to their conversation' : 'To store them as a conversation of their own'
+  const isHere = dirname(file) === context.cwd
+  const [where, name] = isHere ? ['this folder', basename(file)] : ['a file', file]
+  note(`kept in ${where}. ${how}: ${skeinCommand(context)} import ${name}`)
+}
+
+/** Where to keep them. If the first folder is on a full disk, another one may not be. */
+function foldersFor({ cwd, env }: CommandContext, asks: boolean): ReadonlySet<string> {
+  return new Set([asks ? cwd : dataFolder(env), env.HOME ?? homedir(), env.TMPDIR ?? tmpdir()])
+}
+
+/** Writes a file into the first of the folders that takes it. Returns null if none does. */
+function writeSomewhere(
+  text: string,
+  folders: ReadonlySet<string>,
+  context: CommandContext,
+  note: (text: string) => void,
+): string | null {
+  const stamp = new Date(context.now()).toISOString().replace(/[:.]/g, '-')
+  for (const folder of folders) {
+    const file = join(folder, `skein-unsaved-${stamp}.jsonl`)
+    try {
+      mkdirSync(folder, { recursive: true })
+      writeNewFile(file, text, false)
+      return file
+    } catch (error) {
+      note(`not written to ${folder}: ${errorText(error)}`)
+    }
+  }
+  return null
 }
 
 /** Ctrl+C means no. */
