@@ -39,14 +39,13 @@ function stringsIn(value: Json): string {
   if (typeof value === 'string') return value
   const lines: string[] = []
   const waiting: Json[] = [value]
+  // One push each: the arguments of a call are on the stack, which has no room for a long list.
   while (waiting.length > 0) {
     const next = waiting.pop()!
     if (typeof next === 'string' || typeof next === 'number') lines.push(String(next))
-    else if (Array.isArray(next)) waiting.push(...[...next].reverse())
+    else if (Array.isArray(next)) for (let i = next.length - 1; i >= 0; i--) waiting.push(next[i]!)
     else if (typeof next === 'object' && next !== null) {
-      const members: Json[] = []
-      for (const [key, member] of Object.entries(next)) members.push(key, member)
-      waiting.push(...members.reverse())
+      for (const [key, member] of Object.entries(next).reverse()) waiting.push(member, key)
     }
   }
   return lines.join('\n')
