@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
+import { finishInTurns, type Stepwise } from '../../core/large/stepwise.ts'
 import type { Source } from '../../core/source.ts'
 import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { retryChannel } from '../../system/debug.ts'
@@ -59,6 +60,7 @@ export function postgresEngine(
 ): PostgresEngine {
   const leaseClock = leaseClockOf(source)
   const { statementsOf, drive, defer } = programRunner(tenant, leaseClock)
+  const largeWrites = new Set<Promise<unknown>>()
   return {
     tenant,
     source,
@@ -68,13 +70,14 @@ export function postgresEngine(
     query,
     read,
     write,
+    writeLarge,
     once,
     inspect,
     removeTraces,
     compact,
     matchText,
     indexForm: 2,
-    close,
+    close: closeAfterLarge,
     isJoined: () => false,
     isFree: () => true,
     noteUnindexed: () => undefined,
@@ -124,6 +127,18 @@ export function postgresEngine(
         await pause(pauseMs)
       }
     }
+  }
+
+  async function writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T> {
+    const written = finishInTurns(making).then(program => write(program, 'large'))
+    largeWrites.add(written)
+    return written.finally(() => largeWrites.delete(written))
+  }
+
+  /** Writes that are still being made have no connection yet, for which the pool would wait. */
+  async function closeAfterLarge(): Promise<void> {
+    await Promise.allSettled(largeWrites)
+    await close()
   }
 
   async function transact<T>(link: PooledConnection, program: Program<T>, relaxed: boolean): Promise<T> {

@@ -27,6 +27,8 @@ export interface Checkpoints {
   copyToWaitFor(isBulk: boolean): Promise<void> | null
   /** The thread, once it runs. */
   thread(): BlockingWorkThread | null
+  /** Starts the thread, and waits until it runs. It does not if there can be none. */
+  startThread(): Promise<void>
 }
 
 /** The functions of `blocking-work-thread.ts`, which is loaded when it is needed. */
@@ -50,6 +52,10 @@ export function checkpoints(db: Database): Checkpoints {
     copying: () => copying,
     copyToWaitFor: isBulk => (isBulk || isTooLong ? copying : null),
     thread: () => (thread?.isThreadReady() ? thread : null),
+    startThread: async () => {
+      const { askThread } = await loadThread()
+      await askThread('release', { writer: 0 }, { isIdle: false })
+    },
   }
 
   function wrote(count: number, isBulk: boolean): boolean {
