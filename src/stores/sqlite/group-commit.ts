@@ -270,7 +270,8 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
 
   /** A checkpoint must not wait for the end of a loop of awaited writes: the log would grow. */
   function noteCommit(count: number, mode: WriteMode): void {
-    isCheckpointDue = engine.wrote(count, isBulk(mode))
+    // A large write fills the log like many others.
+    isCheckpointDue = engine.wrote(mode === 'large' ? writesPerTick : count, isBulk(mode))
     if (isCheckpointDue) tickEnd = 0
   }
 
