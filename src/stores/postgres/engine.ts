@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
+import { OutcomeUnknownError, SkeinError, UnavailableError } from '../../core/errors.ts'
 import { finishInTurns, type Stepwise } from '../../core/large/stepwise.ts'
 import type { Source } from '../../core/source.ts'
 import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
@@ -61,6 +61,7 @@ export function postgresEngine(
   const leaseClock = leaseClockOf(source)
   const { statementsOf, drive, defer } = programRunner(tenant, leaseClock)
   const largeWrites = new Set<Promise<unknown>>()
+  let isClosing = false
   return {
     tenant,
     source,
@@ -130,6 +131,7 @@ export function postgresEngine(
   }
 
   async function writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T> {
+    if (isClosing) throw new UnavailableError('the store is closed', { hint: 'Open it again' })
     const written = finishInTurns(making).then(program => write(program, 'large'))
     largeWrites.add(written)
     return written.finally(() => largeWrites.delete(written))
@@ -137,7 +139,8 @@ export function postgresEngine(
 
   /** Writes that are still being made have no connection yet, for which the pool would wait. */
   async function closeAfterLarge(): Promise<void> {
-    await Promise.allSettled(largeWrites)
+    isClosing = true
+    if (largeWrites.size > 0) await Promise.allSettled(largeWrites)
     await close()
   }
 

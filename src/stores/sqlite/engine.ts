@@ -125,7 +125,10 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   }
 
   function writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T> {
-    return group ? group.writeLarge(making) : writeAtOnce(finishAtOnce(making), 'durable')
+    if (!group) return writeAtOnce(finishAtOnce(making), 'durable')
+    // Takes as long as preparing 30 MB.
+    if (thread!.writes('large')) void log!.startThread()
+    return group.writeLarge(making)
   }
 
   async function writeAtOnce<T>(program: () => Program<T>, mode: WriteMode): Promise<T> {
