@@ -14,6 +14,7 @@ import { followSuite } from './rows/follow.ts'
 import { forkSuite } from './rows/fork.ts'
 import { growthSuite } from './rows/growth.ts'
 import { httpSuite } from './rows/http.ts'
+import { largeSuite } from './rows/large.ts'
 import { listSuite } from './rows/list.ts'
 import { loadSuite } from './rows/load.ts'
 import { parallelSuite } from './rows/parallel.ts'
@@ -62,4 +63,5 @@ export const suites: readonly Suite[] = [
   stopSuite,
   acpSuite,
   blockSuite,
+  largeSuite,
 ]

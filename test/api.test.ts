@@ -55,6 +55,8 @@ it('skein exports these names', () => {
 
 it('skein/driver exports these names', () => {
   expect(Object.keys(driver).sort()).toEqual([
+    'finishAtOnce',
+    'finishInTurns',
     'hashMessage',
     'indexTokens',
     'prepareMessages',

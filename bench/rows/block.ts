@@ -1,11 +1,11 @@
-import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, readFileSync, renameSync } from 'node:fs'
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import type { BranchRef } from '../../src/core/branch.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
-import { median } from '../measure.ts'
+import { type Block, longestBlock, middleBlock } from '../longest-block.ts'
 import { inFreshProcess } from '../process.ts'
 import { type Line, type Suite, time } from '../suite.ts'
 import { workId } from '../workload.ts'
@@ -59,14 +59,6 @@ async function fill({ file, count }: FillArgs): Promise<null> {
   return null
 }
 
-/** The longest block of a call, in milliseconds. */
-interface Block {
-  readonly ms: number
-  /** The part in which the thread could have run, but other work had the processors. Null if the system does
-   *  not say. */
-  readonly queuedMs: number | null
-}
-
 /** The longest block of each call, and the methods that were called. */
 interface Blocks {
   readonly found: Record<string, Block>
@@ -87,7 +79,7 @@ async function blocks({ file }: FillArgs): Promise<Blocks> {
     ...others(store, main, head),
     ...parallelAppends(store),
   }
-  for (const [name, call] of Object.entries(calls)) found[name] = await blockOf(call)
+  for (const [name, call] of Object.entries(calls)) found[name] = await middleBlock(tries, call)
   await store.close()
   return { found, called: [...called], methods }
 }
@@ -132,45 +124,6 @@ function upkeep(store: Store, main: BranchRef): Calls {
       await store.trash(id)
       await store.purge(id)
     },
-  }
-}
-
-/** The one with the median length of several tries. */
-async function blockOf(call: () => Promise<unknown>): Promise<Block> {
-  const found: Block[] = []
-  for (let i = 0; i < tries; i++) found.push(await longestBlock(call))
-  return found.find(({ ms }) => ms === median(found.map(one => one.ms)))!
-}
-
-/** The longest time between two turns of the event loop during a call. */
-async function longestBlock(call: () => Promise<unknown>): Promise<Block> {
-  await new Promise(resolve => setTimeout(resolve, 20))
-  let longest: Block = { ms: 0, queuedMs: null }
-  let isRunning = true
-  let [last, queued] = [performance.now(), queuedMs()]
-  const beat = () => {
-    const ms = performance.now() - last
-    const queuedNow = queuedMs()
-    if (ms > longest.ms)
-      longest = { ms, queuedMs: queued === null || queuedNow === null ? null : queuedNow - queued }
-    queued = queuedNow
-    last = performance.now()
-    if (isRunning) setImmediate(beat)
-  }
-  setImmediate(beat)
-  await call()
-  // Work that the call has put off, such as a checkpoint.
-  for (let i = 0; i < 3; i++) await new Promise(resolve => setImmediate(resolve))
-  isRunning = false
-  return longest
-}
-
-/** How long this thread has waited for a processor. Only Linux counts it. */
-function queuedMs(): number | null {
-  try {
-    return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[1]) / 1e6
-  } catch {
-    return null
   }
 }
 

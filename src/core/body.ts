@@ -45,7 +45,7 @@ function encodeBlocks(blocks: string | readonly NewBlock[], blobs: Map<string, N
 }
 
 /** The member of a block that holds base64, if it has one. Only this member is decoded to bytes. */
-function payloadOf(block: JsonObject): 'data' | undefined {
+export function payloadOf(block: JsonObject): 'data' | undefined {
   return isMedia(block as { type: string }) ? 'data' : undefined
 }
 
@@ -93,20 +93,30 @@ function extractPayload(base64: Json, blobs: Map<string, NewBlob>): Json {
   return bytes.length > blobLimit && bytes.toString('base64') === base64 ? put(bytes, blobs) : base64
 }
 
+/** Whether the UTF-8 of a text is longer than a string in a body may be. */
+export function hasManyBytes(text: string): boolean {
+  if (text.length * 3 <= blobLimit) return false
+  return text.length > blobLimit || Buffer.byteLength(text) > blobLimit
+}
+
 /** A string with a lone surrogate has no UTF-8 encoding, so it stays in the body, where JSON escapes it. */
 function isLarge(text: string): boolean {
-  if (text.length * 3 <= blobLimit) return false
-  return Buffer.byteLength(text) > blobLimit && text.isWellFormed()
+  return hasManyBytes(text) && text.isWellFormed()
 }
 
 function put(data: Uint8Array, blobs: Map<string, NewBlob>): JsonObject {
-  const hash = sha256Hex(data)
-  blobs.set(hash, { hash, data })
+  const blob = { hash: sha256Hex(data), data }
+  blobs.set(blob.hash, blob)
+  return referenceTo(blob)
+}
+
+/** What a body has instead of a blob. */
+export function referenceTo({ hash, data }: NewBlob): JsonObject {
   return { $blob: hash, bytes: data.length }
 }
 
 /** `$blob` marks a reference. A caller's own key of that name is stored with one more `$`. */
-function isReserved(key: string): boolean {
+export function isReserved(key: string): boolean {
   return key.charCodeAt(0) === 36 && /^\$+blob$/.test(key)
 }
 

@@ -2,7 +2,7 @@ import { type Block, isKnown, type KnownBlock } from './block.ts'
 import { type Body, encodeBody } from './body.ts'
 import { checkChoice, checkCount, checkName, checkNonEmpty, checkTime } from './check.ts'
 import { InvalidError } from './errors.ts'
-import { checkJson, isPlainObject, type JsonObject, typeName } from './json.ts'
+import { checkJson, isPlainObject, type Json, type JsonObject, typeName } from './json.ts'
 import { type NewMessage, type NonEmpty, type Role, textOf } from './message.ts'
 import { titleFrom } from './title.ts'
 import { estimateTokens } from './tokens.ts'
@@ -35,20 +35,32 @@ export function prepareMessages(
 }
 
 export function prepareMessage(message: NewMessage, field: string): PreparedMessage {
-  if (!isPlainObject(message)) throw new InvalidError(field, `must be a message, got ${typeName(message)}`)
-  checkNames(message, field)
-  const role = readRole(message.role, `${field}.role`)
+  const role = checkRole(message, field)
   checkContent(message.content, message.metadata, field)
+  const { time, tokens, label } = readFields(message, field)
   return {
     role,
     body: bodyOf(message, field),
-    time: message.createdAt === undefined ? null : checkTime(message.createdAt, `${field}.createdAt`),
-    tokens:
-      message.tokens === undefined
-        ? estimateTokens(message.content)
-        : checkCount(message.tokens, `${field}.tokens`, 0, 2 ** 31 - 1),
-    label: message.label === undefined ? null : checkName(message.label, `${field}.label`),
+    time,
+    tokens: tokens ?? estimateTokens(message.content),
+    label,
     said: role === 'user' ? textOf(message) : null,
+  }
+}
+
+/** Checks that this is a message without unknown fields, and returns its role. */
+export function checkRole(message: NewMessage, field: string): Role {
+  if (!isPlainObject(message)) throw new InvalidError(field, `must be a message, got ${typeName(message)}`)
+  checkNames(message, field)
+  return readRole(message.role, `${field}.role`)
+}
+
+/** The short fields of a message. Null if it does not have them. */
+export function readFields({ createdAt, tokens, label }: NewMessage, field: string) {
+  return {
+    time: createdAt === undefined ? null : checkTime(createdAt, `${field}.createdAt`),
+    tokens: tokens === undefined ? null : checkCount(tokens, `${field}.tokens`, 0, 2 ** 31 - 1),
+    label: label === undefined ? null : checkName(label, `${field}.label`),
   }
 }
 
@@ -82,10 +94,13 @@ function bodyOf(message: NewMessage, field: string): Body {
     if (!(error instanceof RangeError)) throw error
   }
   if (body && body.text.length <= longestBody) return body
-  throw new InvalidError(
-    `${field}.content`,
-    `must be at most ${longestBody} characters of JSON, large strings apart`,
-  )
+  throw tooLong(field)
+}
+
+/** The error of a body that is too long without its blobs. */
+export function tooLong(field: string): InvalidError {
+  const most = `must be at most ${longestBody} characters of JSON, large strings apart`
+  return new InvalidError(`${field}.content`, most)
 }
 
 /** The title that these messages give to a conversation without one. */
@@ -116,35 +131,45 @@ export function readRole(role: unknown, field: string): Role {
 
 /** Accepts the content of a message. Throws InvalidError naming the field: `body.meta` of a stored body,
  *  `messages[1].metadata` of a given message. */
-export function checkContent(
-  content: unknown,
-  metadata: unknown,
-  field: string,
-  names = { content: 'content', metadata: 'metadata' },
-): void {
-  checkBlocks(content, `${field}.${names.content}`)
-  if (metadata === undefined) return
-  const name = `${field}.${names.metadata}`
-  if (!isPlainObject(metadata))
-    throw new InvalidError(name, `must be a JSON object, got ${typeName(metadata)}`)
-  checkJson(metadata, name)
+export function checkContent(content: unknown, metadata: unknown, field: string, names = givenNames): void {
+  checkBlocks(content, `${field}.${names.content}`, checkJson)
+  checkMetadata(metadata, `${field}.${names.metadata}`, checkJson)
 }
 
-function checkBlocks(blocks: unknown, field: string): void {
+/** The same for values that are known to be JSON. */
+export function checkShape(content: Json, metadata: Json | undefined, field: string): void {
+  checkBlocks(content, `${field}.${givenNames.content}`, accept)
+  checkMetadata(metadata, `${field}.${givenNames.metadata}`, accept)
+}
+
+const givenNames = { content: 'content', metadata: 'metadata' }
+
+type CheckValue = (value: unknown, field: string) => void
+
+const accept: CheckValue = () => undefined
+
+function checkMetadata(metadata: unknown, field: string, check: CheckValue): void {
+  if (metadata === undefined) return
+  if (!isPlainObject(metadata))
+    throw new InvalidError(field, `must be a JSON object, got ${typeName(metadata)}`)
+  check(metadata, field)
+}
+
+function checkBlocks(blocks: unknown, field: string, check: CheckValue): void {
   if (typeof blocks === 'string') {
-    checkJson(blocks, field)
+    check(blocks, field)
     return
   }
   if (!Array.isArray(blocks))
     throw new InvalidError(field, `must be a string or a list of blocks, got ${typeName(blocks)}`)
-  for (let i = 0; i < blocks.length; i++) checkBlock(blocks[i], `${field}[${i}]`)
+  for (let i = 0; i < blocks.length; i++) checkBlock(blocks[i], `${field}[${i}]`, check)
 }
 
-function checkBlock(block: unknown, field: string): void {
+function checkBlock(block: unknown, field: string, check: CheckValue): void {
   if (!isPlainObject(block)) throw new InvalidError(field, `must be an object, got ${typeName(block)}`)
   if (typeof block.type !== 'string' || block.type === '')
     throw new InvalidError(`${field}.type`, 'must be a non-empty string')
-  checkJson(block, field)
+  check(block, field)
   const candidate = block as Block
   if (isKnown(candidate)) checkKnownFields(candidate, field)
 }

@@ -1,6 +1,9 @@
 import type { BranchRef } from '../core/branch.ts'
 import { checkList, checkName, checkObject } from '../core/check.ts'
 import { BusyError } from '../core/errors.ts'
+import { prepareLarge } from '../core/large/prepare-large.ts'
+import { finishInTurns } from '../core/large/stepwise.ts'
+import { areLarge } from '../core/large/weight.ts'
 import { prepareMessages } from '../core/prepare.ts'
 import { type RecorderSource, systemRecorderSource } from '../system/source.ts'
 import { defaultLimits } from './limits.ts'
@@ -46,7 +49,8 @@ export async function beginTurn(
   checkObject(options, 'options', 'an object with words')
   checkList(options.words, 'words', 'a list of messages')
   const key = options.key === undefined ? source.uuid() : checkName(options.key, 'key')
-  if (options.words.length > 0) prepareMessages(options.words, 'words')
+  if (areLarge(options.words)) await finishInTurns(prepareLarge(options.words, 'words'))
+  else if (options.words.length > 0) prepareMessages(options.words, 'words')
   const ref = { conversationId: branch.conversationId, name: branch.name }
   const limits = { ...defaultLimits, ...options.limits }
   const record = options.mode === 'at_once' ? recordAtOnce : recordLive

@@ -1,4 +1,5 @@
-const mostSearchedBytes = 256 * 1024
+/** The bytes of a text that are searched. */
+export const mostSearchedBytes = 256 * 1024
 
 /** The searched beginning of a text: at most 256 KiB of UTF-8, cut between characters. The index, matching
  *  and ranking all use it, so that they see the same words. */

@@ -1,5 +1,6 @@
 import { type Block, isKnown } from '../block.ts'
 import type { Json } from '../json.ts'
+import { mostSearchedBytes } from './clip.ts'
 import { fileText } from './file-text.ts'
 
 /** The searchable texts of a message, one for each block: text, thinking, tool inputs and outputs, and
@@ -33,20 +34,23 @@ function textIn(block: Block): string {
   }
 }
 
-/** The strings, numbers and keys of a JSON value, one per line. In JSON text itself, escapes would become
- *  part of the words. */
+/** The strings, numbers and keys of a JSON value, one per line, as far as they are searched. In JSON text
+ *  itself, escapes would become part of the words. */
 function stringsIn(value: Json): string {
   if (typeof value === 'string') return value
   const lines: string[] = []
+  let length = 0
   const waiting: Json[] = [value]
-  while (waiting.length > 0) {
+  // One push each: the arguments of a call are on the stack, which has no room for a long list.
+  while (waiting.length > 0 && length <= mostSearchedBytes) {
     const next = waiting.pop()!
-    if (typeof next === 'string' || typeof next === 'number') lines.push(String(next))
-    else if (Array.isArray(next)) waiting.push(...[...next].reverse())
+    if (typeof next === 'string' || typeof next === 'number') {
+      const line = String(next)
+      length += line.length + 1
+      lines.push(line)
+    } else if (Array.isArray(next)) for (let i = next.length - 1; i >= 0; i--) waiting.push(next[i]!)
     else if (typeof next === 'object' && next !== null) {
-      const members: Json[] = []
-      for (const [key, member] of Object.entries(next)) members.push(key, member)
-      waiting.push(...members.reverse())
+      for (const [key, member] of Object.entries(next).reverse()) waiting.push(member, key)
     }
   }
   return lines.join('\n')

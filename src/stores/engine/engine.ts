@@ -1,4 +1,5 @@
 import type { Severity } from '../../core/finding.ts'
+import type { Stepwise } from '../../core/large/stepwise.ts'
 import type { CompactReceipt, Remnant } from '../../core/removal.ts'
 import type { Source } from '../../core/source.ts'
 import type { ParamsOf, RowOf, StatementName } from './statements.ts'
@@ -61,7 +62,14 @@ export interface EngineFault {
 }
 
 /** How a transaction is written. Default: `durable`. */
-export type WriteMode = 'durable' | 'relaxed' | 'bulk' | 'removing' | 'removingSome' | 'removingLast'
+export type WriteMode =
+  | 'durable'
+  | 'large'
+  | 'relaxed'
+  | 'bulk'
+  | 'removing'
+  | 'removingSome'
+  | 'removingLast'
 
 /** `tidy` is a part of the work that the index needs after writes; `clear` empties it. */
 export type IndexWork = 'tidy' | 'clear'
@@ -82,10 +90,14 @@ export interface Engine {
    *  of its own, and a program that needs more begins again. */
   read<T>(program: () => Program<T>, expected?: 'one' | 'many'): Promise<T>
   /** Runs all statements in one transaction. `relaxed` does not wait for the disk, nor does `bulk`, for
-   *  transactions that write much, one after another. `removing` also overwrites the bytes of deleted rows,
+   *  transactions that write much, one after another. `large` is durable. `removing` also overwrites the bytes of deleted rows,
    *  if the engine can. So do the pieces of a long removal: `removingSome` need not wait for the disk,
    *  `removingLast` does. The programs of `bulk` and of pieces read few rows, and can be repeated. */
   write<T>(program: () => Program<T>, mode?: WriteMode): Promise<T>
+  /** The same for a program with more than 1 MB of values, which are still being made. Takes its place in the
+   *  order of writes at once. An engine whose writes run at the moment of the call makes them without a
+   *  pause. */
+  writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T>
   /** Removes what earlier transactions deleted from the bytes of the engine's own files, as far as it can be
    *  done quickly, and returns where it may remain. Does not throw: the deletion itself is committed. */
   removeTraces(): Promise<readonly Remnant[]>

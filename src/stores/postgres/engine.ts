@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { OutcomeUnknownError, SkeinError } from '../../core/errors.ts'
+import { OutcomeUnknownError, SkeinError, UnavailableError } from '../../core/errors.ts'
+import { finishInTurns, type Stepwise } from '../../core/large/stepwise.ts'
 import type { Source } from '../../core/source.ts'
 import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { retryChannel } from '../../system/debug.ts'
@@ -59,6 +60,8 @@ export function postgresEngine(
 ): PostgresEngine {
   const leaseClock = leaseClockOf(source)
   const { statementsOf, drive, defer } = programRunner(tenant, leaseClock)
+  const largeWrites = new Set<Promise<unknown>>()
+  let isClosing = false
   return {
     tenant,
     source,
@@ -68,13 +71,14 @@ export function postgresEngine(
     query,
     read,
     write,
+    writeLarge,
     once,
     inspect,
     removeTraces,
     compact,
     matchText,
     indexForm: 2,
-    close,
+    close: closeAfterLarge,
     isJoined: () => false,
     isFree: () => true,
     noteUnindexed: () => undefined,
@@ -124,6 +128,20 @@ export function postgresEngine(
         await pause(pauseMs)
       }
     }
+  }
+
+  async function writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T> {
+    if (isClosing) throw new UnavailableError('the store is closed', { hint: 'Open it again' })
+    const written = finishInTurns(making).then(program => write(program, 'large'))
+    largeWrites.add(written)
+    return written.finally(() => largeWrites.delete(written))
+  }
+
+  /** Writes that are still being made have no connection yet, for which the pool would wait. */
+  async function closeAfterLarge(): Promise<void> {
+    isClosing = true
+    if (largeWrites.size > 0) await Promise.allSettled(largeWrites)
+    await close()
   }
 
   async function transact<T>(link: PooledConnection, program: Program<T>, relaxed: boolean): Promise<T> {

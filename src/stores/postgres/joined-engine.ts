@@ -1,4 +1,5 @@
 import { InvalidError, SkeinError } from '../../core/errors.ts'
+import { finishAtOnce } from '../../core/large/stepwise.ts'
 import type { Source } from '../../core/source.ts'
 import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import type { Program } from '../engine/engine.ts'
@@ -45,6 +46,7 @@ export function joinedEngine(
     query: program => run(program),
     read: program => run(program),
     write: program => run(program),
+    writeLarge: making => run(finishAtOnce(making)),
     once: statements => inTurn(() => guarded(naming, statements)),
     inspect: async () => [],
     removeTraces: refuse,

@@ -5,7 +5,7 @@ import type { Appended, Store } from '../../core/ports.ts'
 import { titleOfMessages } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
 import { holderText } from '../engine/row-to-value.ts'
-import { appendRequest } from '../store/store-over.ts'
+import { appendRequest, isLargeAppend } from '../store/new-messages.ts'
 import type { PostgresEngine } from './engine.ts'
 import { isLostRace, stateOf, translate } from './errors.ts'
 import { bind, type PreparedStatement, prepare } from './prepared.ts'
@@ -22,11 +22,12 @@ const further = [prepare(continueTurnSql, 'continueTurn'), prepare(openTurnSql, 
 const kinds: readonly string[] = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'cost']
 
 /** A store whose ordinary appends are one statement in one round trip. Everything else (a retry, a
- *  conflict, a busy branch, blobs) is passed to the given store. `wake` is called after each one. */
+ *  conflict, a busy branch, blobs, large messages) is passed to the given store. `wake` is called after each one. */
 export function withQuickAppend(store: Store, engine: PostgresEngine, wake: () => void): Store {
   return {
     ...store,
     append: async (branch, expectedHead, messages, options = {}) => {
+      if (isLargeAppend(messages)) return store.append(branch, expectedHead, messages, options)
       const request = appendRequest(branch, expectedHead, messages, options, {
         now: engine.source.now(),
         leaseMs: engine.leaseMs,

@@ -113,7 +113,10 @@ function stringsIn(value: unknown): readonly string[] {
     if (typeof next === 'string') {
       const text = next.replace(/\s+/g, ' ').trim()
       if (text.length >= shortestQuote) found.push(text)
-    } else if (typeof next === 'object' && next !== null) waiting.push(...Object.values(next))
+    } else if (typeof next === 'object' && next !== null) {
+      // One push each: a long list has no room on the stack.
+      for (const member of Object.values(next)) waiting.push(member)
+    }
   }
   return found
 }

@@ -43,11 +43,26 @@ const script = `
     writers.set(writer, made)
     return made
   }
+  const kept = new Map()
+  // At once: V8 would collect all garbage of the thread several times for a large value.
+  const free = bytes => bytes.buffer.transfer(0)
+  const keep = ({ kept: number, size, at, bytes }) => {
+    if (at === 0) kept.set(number, new Uint8Array(size))
+    kept.get(number).set(bytes, at)
+    free(bytes)
+  }
+  const valueOf = value => (typeof value?.kept === 'number' ? kept.get(value.kept) : value)
+  const forget = value => {
+    const bytes = kept.get(value?.kept)
+    kept.delete(value?.kept)
+    if (bytes) free(bytes)
+  }
   const run = ({ db, prepared }, { sql, values }) => {
     let statement = prepared.get(sql)
     if (!statement) prepared.set(sql, (statement = db.prepare(sql)))
-    if (statement.reader) return { rows: statement.all(...values), changes: 0 }
-    return { rows: [], changes: statement.run(...values).changes }
+    const bound = values.map(valueOf)
+    if (statement.reader) return { rows: statement.all(...bound), changes: 0 }
+    return { rows: [], changes: statement.run(...bound).changes }
   }
   const transact = work => {
     const writer = writerOf(work)
@@ -63,6 +78,10 @@ const script = `
     } catch ({ message, code }) {
       if (db.inTransaction) db.exec('ROLLBACK')
       return { error: { message, code: String(code) } }
+    } finally {
+      // The first part is sent again if another process has the lock.
+      if (work.synchronous === undefined)
+        for (const { values } of work.statements) values.forEach(forget)
     }
   }
   const release = ({ writer }) => {
@@ -81,7 +100,8 @@ const script = `
   const works = { copy: ({ file }) => copyLog(file), transact, release }
   parentPort.on('message', ({ id, kind, work }) => {
     try {
-      if (kind === 'start') start(id, work)
+      if (kind === 'keep') keep(work)
+      else if (kind === 'start') start(id, work)
       else parentPort.postMessage({ id, isDone: true, result: works[kind](work) })
     } catch {
       parentPort.postMessage({ id, isDone: false })
@@ -96,6 +116,25 @@ interface StartProcess {
   readonly env: NodeJS.ProcessEnv
 }
 
+/** A statement with its values. */
+export interface BoundStatement {
+  readonly sql: string
+  readonly values: readonly unknown[]
+}
+
+/** A value that the thread has got in pieces. It forgets it after the statement. */
+export interface KeptValue {
+  readonly kept: number
+}
+
+/** A piece of such a value. */
+interface ValuePiece extends KeptValue {
+  /** The bytes of the whole value. */
+  readonly size: number
+  readonly at: number
+  readonly bytes: Uint8Array
+}
+
 /** A part of a transaction on the thread's own handle for a writer. */
 export interface TransactionPart {
   readonly writer: number
@@ -104,7 +143,7 @@ export interface TransactionPart {
   readonly settings: string
   /** How the transaction waits for the disk. Only its first part has it. */
   readonly synchronous?: number
-  readonly statements: readonly { readonly sql: string; readonly values: readonly unknown[] }[]
+  readonly statements: readonly BoundStatement[]
   /** Only the last part has it. */
   readonly end?: 'COMMIT' | 'ROLLBACK'
 }
@@ -150,6 +189,7 @@ interface Waiting extends AskOptions {
 
 interface Thread {
   isReady(): boolean
+  tell(piece: ValuePiece): void
   ask(kind: keyof ThreadWork, work: object, options: AskOptions): Promise<unknown>
 }
 
@@ -179,6 +219,11 @@ export async function askThread<Kind extends keyof ThreadWork>(
   options: AskOptions,
 ): Promise<ThreadWork[Kind][1] | null> {
   return startThread() ? (current!.ask(kind, work, options) as Promise<ThreadWork[Kind][1] | null>) : null
+}
+
+/** Sends a piece of a value, which has no answer. Its bytes must have a buffer of their own, which is moved. */
+export function tellThread(piece: ValuePiece): void {
+  current?.tell(piece)
 }
 
 function newThread(ended: () => void): Thread {
@@ -216,6 +261,7 @@ function newThread(ended: () => void): Thread {
   })
   return {
     isReady: () => isReady,
+    tell: work => worker.postMessage({ id: 0, kind: 'keep', work }, [work.bytes.buffer as ArrayBuffer]),
     ask: (kind, work, options) =>
       new Promise(resolve => {
         waiting.set(++asked, { ...options, output: '', resolve })

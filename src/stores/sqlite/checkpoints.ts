@@ -12,6 +12,10 @@ const pagesPerBulkCheckpoint = 800
 /** Writes between two looks at the log. A look takes a microsecond. */
 const writesPerLook = 8
 
+/** How often the thread copies before the writer copies the rest. It has to once: the log only starts again
+ *  after that. A large message may be written during a copy. */
+const mostPasses = 3
+
 /** After a second checkpoint so soon, a thread makes the next ones. */
 const soonMs = 2_000
 
@@ -27,6 +31,8 @@ export interface Checkpoints {
   copyToWaitFor(isBulk: boolean): Promise<void> | null
   /** The thread, once it runs. */
   thread(): BlockingWorkThread | null
+  /** Starts the thread, and waits until it runs. It does not if there can be none. */
+  startThread(): Promise<void>
 }
 
 /** The functions of `blocking-work-thread.ts`, which is loaded when it is needed. */
@@ -50,6 +56,10 @@ export function checkpoints(db: Database): Checkpoints {
     copying: () => copying,
     copyToWaitFor: isBulk => (isBulk || isTooLong ? copying : null),
     thread: () => (thread?.isThreadReady() ? thread : null),
+    startThread: async () => {
+      const { askThread } = await loadThread()
+      await askThread('release', { writer: 0 }, { isIdle: false })
+    },
   }
 
   function wrote(count: number, isBulk: boolean): boolean {
@@ -88,18 +98,27 @@ export function checkpoints(db: Database): Checkpoints {
     })
   }
 
-  /** Afterwards, copies the pages that were written meanwhile, or all of them if there is no thread. */
   function copyInThread(): void {
-    const least = most
-    copying = loadThread()
-      .then(({ askThread }) =>
-        db.open ? askThread('copy', { file: fullPathOf(db) }, { isIdle: false }) : null,
-      )
-      .then(answer => checkpoint(answer === null ? least : 1))
-      .finally(() => {
-        copying = null
-        isTooLong = false
-      })
+    copying = copyByThread(most).finally(() => {
+      copying = null
+      isTooLong = false
+    })
+  }
+
+  /** Afterwards, copies the few pages that were written meanwhile, or all of them if there is no thread. */
+  async function copyByThread(least: number): Promise<void> {
+    const { askThread } = await loadThread()
+    for (let passes = 1; passes <= mostPasses; passes++) {
+      const answer = db.open ? await askThread('copy', { file: fullPathOf(db) }, { isIdle: false }) : null
+      if (answer === null) return checkpoint(least)
+      if (!db.open || uncopiedPages() < pagesPerBulkCheckpoint) break
+    }
+    checkpoint(1)
+  }
+
+  function uncopiedPages(): number {
+    const { log, checkpointed } = lookAtLog()
+    return log - checkpointed
   }
 
   /** Loaded lazily: a short command writes little. */

@@ -62,11 +62,12 @@ export function copyEngine(copy: Engine, open: () => Promise<Engine>): Engine {
     query: program => engine.query(program),
     read: program => engine.read(program),
     async write(program, durability) {
-      if (!isClosed) {
-        reopening ??= reopen()
-        await reopening
-      }
+      await openFile()
       return engine.write(program, durability)
+    },
+    async writeLarge(making) {
+      await openFile()
+      return engine.writeLarge(making)
     },
     inspect: signal => engine.inspect(signal),
     isFree: () => engine.isFree(),
@@ -75,6 +76,12 @@ export function copyEngine(copy: Engine, open: () => Promise<Engine>): Engine {
       await reopening?.catch(() => undefined)
       await engine.close()
     },
+  }
+
+  async function openFile(): Promise<void> {
+    if (isClosed) return
+    reopening ??= reopen()
+    await reopening
   }
 
   async function reopen(): Promise<void> {

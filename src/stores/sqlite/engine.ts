@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3'
+import { finishAtOnce, type Stepwise } from '../../core/large/stepwise.ts'
 import type { Remnant } from '../../core/removal.ts'
 import type { Source } from '../../core/source.ts'
 import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
@@ -47,7 +48,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   const savepoint = runner(db, 'SAVEPOINT skein')
   const release = runner(db, 'RELEASE skein')
   const log = owned ? checkpoints(db) : null
-  const thread = log ? threadWriter(db, log.thread) : null
+  const thread = log ? threadWriter(db, log) : null
   const group = log
     ? groupCommit(db, {
         file,
@@ -74,6 +75,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     query,
     read,
     write,
+    writeLarge,
     matchText: ftsQuery,
     inspect,
     removeTraces,
@@ -122,6 +124,13 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     return group ? group.write(program, mode) : writeAtOnce(program, mode)
   }
 
+  function writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T> {
+    if (!group) return writeAtOnce(finishAtOnce(making), 'durable')
+    // Takes as long as preparing 30 MB.
+    if (thread!.writes('large')) void log!.startThread()
+    return group.writeLarge(making)
+  }
+
   async function writeAtOnce<T>(program: () => Program<T>, mode: WriteMode): Promise<T> {
     let begun = false
     return atOnce(
@@ -139,7 +148,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   /** Synchronous: a setting that is changed for one write must not affect another. Throws a busy error only
    *  if nothing has begun. */
   function runAlone<T>(program: () => Program<T>, mode: WriteMode): T {
-    const restore = mode === 'durable' ? undefined : change(mode)
+    const restore = isDurable(mode) ? undefined : change(mode)
     try {
       // Take the write lock before reading the head, or two processes could both see the old one.
       beginImmediate()
@@ -186,7 +195,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   }
 
   /** Changes settings of the handle for one write, and returns those to restore afterwards. */
-  function change(mode: Exclude<WriteMode, 'durable'>): readonly string[] {
+  function change(mode: ChangingMode): readonly string[] {
     return settingsFor(mode, owned).map(([name, value]) => {
       const before = db.pragma(name, { simple: true })
       db.pragma(`${name} = ${value}`)
@@ -236,12 +245,19 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   }
 }
 
+/** Modes that change settings of the handle. */
+type ChangingMode = Exclude<WriteMode, 'durable' | 'large'>
+
+function isDurable(mode: WriteMode): mode is 'durable' | 'large' {
+  return mode === 'durable' || mode === 'large'
+}
+
 const relaxed = ['synchronous', 'NORMAL'] as const
 const zeroing = ['secure_delete', 'ON'] as const
 
 /** Our own handle overwrites deleted rows in every write. On a borrowed one, the commit of a deletion waits
  *  for the disk if its owner wants that. */
-function settingsFor(mode: Exclude<WriteMode, 'durable'>, owned: boolean) {
+function settingsFor(mode: ChangingMode, owned: boolean) {
   if (mode === 'relaxed' || mode === 'bulk') return [relaxed]
   if (!owned) return [zeroing]
   return mode === 'removingSome' ? [relaxed] : []

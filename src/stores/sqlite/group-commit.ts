@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { UnavailableError } from '../../core/errors.ts'
+import { finishInTurns, type Stepwise } from '../../core/large/stepwise.ts'
 import type { Program, WriteMode } from '../engine/engine.ts'
 import { isBusy, translate } from './errors.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
@@ -38,6 +39,8 @@ export interface GroupEngine {
 /** The queue of writes on a handle of ours. */
 export interface GroupCommit {
   write<T>(program: () => Program<T>, mode: WriteMode): Promise<T>
+  /** A write whose values are still being made. Those that follow wait for it. */
+  writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T>
   /** Refuses further writes. Returns a promise for the waiting ones, if there are any. */
   end(): Promise<void> | undefined
 }
@@ -45,6 +48,8 @@ export interface GroupCommit {
 /** A write without an answer. */
 interface WaitingWrite {
   readonly program: () => Program<unknown>
+  /** Settles when the program can be run. Null if it can be. */
+  making: Promise<void> | null
   readonly mode: WriteMode
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -67,7 +72,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
   let isEnding = false
   let ended: (() => void) | undefined
 
-  return { write, end }
+  return { write, writeLarge, end }
 
   function write<T>(program: () => Program<T>, mode: WriteMode): Promise<T> {
     if (isEnding) return Promise.reject(closedError())
@@ -88,10 +93,30 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     return answer
   }
 
+  function writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T> {
+    if (isEnding) return Promise.reject(closedError())
+    let made: () => Program<T>
+    const answer = enqueue(() => made(), 'large')
+    const write = waiting.at(-1)!
+    write.making = finishInTurns(making).then(
+      program => {
+        made = program
+        write.making = null
+      },
+      error => {
+        made = () => {
+          throw error
+        }
+        write.making = null
+      },
+    )
+    return answer
+  }
+
   function enqueue<T>(program: () => Program<T>, mode: WriteMode): Promise<T> {
     const answer = new Promise<T>((resolve, reject) => {
       const write = { program, mode, resolve: resolve as (value: unknown) => void, reject }
-      waiting.push({ ...write, isAlone: false, isHere: false })
+      waiting.push({ ...write, making: null, isAlone: false, isHere: false })
     })
     if (state === 'idle') collect()
     return answer
@@ -120,6 +145,10 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
         return
       }
       const [next] = waiting
+      if (next!.making) {
+        void next!.making.then(writeWaiting)
+        return
+      }
       if (!next!.isHere && engine.isForThread(next!.mode)) {
         void writeInThread(next!)
         return
@@ -241,7 +270,8 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
 
   /** A checkpoint must not wait for the end of a loop of awaited writes: the log would grow. */
   function noteCommit(count: number, mode: WriteMode): void {
-    isCheckpointDue = engine.wrote(count, isBulk(mode))
+    // A large write fills the log like many others.
+    isCheckpointDue = engine.wrote(mode === 'large' ? writesPerTick : count, isBulk(mode))
     if (isCheckpointDue) tickEnd = 0
   }
 
@@ -266,7 +296,7 @@ function groupOf(waiting: readonly WaitingWrite[]): readonly WaitingWrite[] {
 
 /** The search index, and deletions. */
 function isBulk(mode: WriteMode): boolean {
-  return mode !== 'durable' && mode !== 'relaxed'
+  return mode !== 'durable' && mode !== 'large' && mode !== 'relaxed'
 }
 
 function mayShare({ mode, isAlone }: WaitingWrite): boolean {

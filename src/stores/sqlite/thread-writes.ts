@@ -1,20 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from 'better-sqlite3'
+import { OutcomeUnknownError } from '../../core/errors.ts'
 import { statementChannel } from '../../system/debug.ts'
 import type { Program, StatementCall, StatementResult, WriteMode } from '../engine/engine.ts'
-import type { PartAnswer, TransactionPart } from './blocking-work-thread.ts'
-import { type BlockingWorkThread, fullPathOf } from './checkpoints.ts'
+import type { BoundStatement, PartAnswer, TransactionPart } from './blocking-work-thread.ts'
+import { type Checkpoints, fullPathOf } from './checkpoints.ts'
 import { isBusy, noteWait } from './errors.ts'
 import { handleSettings } from './handle-settings.ts'
+import { sendLongValues } from './long-values.ts'
 import { patienceMs } from './retry-while-busy.ts'
 import { compileTexts, textKey, valuesOf } from './statement-texts.ts'
 
 /** Writes transactions on a handle of the thread, so that this process waits neither for SQLite nor for the
  *  disk. The program itself runs here: it sends its statements to the thread, and reads their results. */
 export interface ThreadWriter {
-  /** Whether transactions of this mode are written by the thread: those of long work, once it runs. */
+  /** Whether transactions of this mode are written by the thread: those of long work, once it runs, and
+   *  those with large values, which start it. */
   writes(mode: WriteMode): boolean
-  /** Runs a program. Returns null if the thread has ended meanwhile: the program has to be run again. */
+  /** Runs a program. Returns null if there is no thread, or if it has ended meanwhile: the program has to be
+   *  run again. Throws OutcomeUnknownError if it has ended during the commit of large values, which cannot be
+   *  repeated. */
   run<T>(program: () => Program<T>, mode: WriteMode): Promise<{ readonly result: T } | null>
   /** Whether the thread has a handle on the file. */
   isOpen(): boolean
@@ -29,20 +34,26 @@ const mostWaiting = 200
 
 let writers = 0
 
-export function threadWriter(db: Database, runningThread: () => BlockingWorkThread | null): ThreadWriter {
+export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'startThread'>): ThreadWriter {
   const writer = ++writers
   const texts = new Map<string, ReturnType<typeof compileTexts>>()
   let file: string | undefined
   let settings = ''
-  return { writes: mode => modes.has(mode) && runningThread() !== null, run, isOpen, close }
+  return { writes, run, isOpen, close }
+
+  function writes(mode: WriteMode): boolean {
+    return mode === 'large' ? !db.memory && !db.readonly : modes.has(mode) && log.thread() !== null
+  }
 
   function isOpen(): boolean {
     return file !== undefined
   }
 
   async function run<T>(program: () => Program<T>, mode: WriteMode): Promise<{ readonly result: T } | null> {
+    if (mode === 'large' && log.thread() === null) await log.startThread()
     const steps = program()
-    const synchronous = mode === 'removingLast' ? synchronousOf(db) : normal
+    const waitsForDisk = mode === 'large' || mode === 'removingLast'
+    const synchronous = waitsForDisk ? synchronousOf(db) : normal
     let given = unseen
     for (let isFirst = true; ; isFirst = false) {
       let part: ProgramPart<T>
@@ -53,9 +64,11 @@ export function threadWriter(db: Database, runningThread: () => BlockingWorkThre
         throw error
       }
       const { calls, end } = part
-      const statements = calls.flatMap(boundTexts)
+      const statements = await boundTexts(calls)
       const sent = { statements, ...(isFirst && { synchronous }), ...(end && { end: 'COMMIT' as const }) }
+      const wasRunning = log.thread() !== null
       const answer = await traced(calls, () => sendWhileBusy(sent))
+      if (answer === null && mode === 'large' && end && wasRunning) throw lostInCommit()
       if (answer === null) return null
       if (answer.error) throw failureOf(answer.error)
       if (end) return end
@@ -64,7 +77,7 @@ export function threadWriter(db: Database, runningThread: () => BlockingWorkThre
   }
 
   async function close(): Promise<void> {
-    await runningThread()?.askThread('release', { writer }, { isIdle: false })
+    await log.thread()?.askThread('release', { writer }, { isIdle: false })
     file = undefined
   }
 
@@ -87,7 +100,7 @@ export function threadWriter(db: Database, runningThread: () => BlockingWorkThre
   }
 
   async function send(part: Part): Promise<PartAnswer | null> {
-    const thread = runningThread()
+    const thread = log.thread()
     if (!thread) return null
     if (file === undefined) {
       file = fullPathOf(db)
@@ -97,12 +110,23 @@ export function threadWriter(db: Database, runningThread: () => BlockingWorkThre
     return thread.askThread('transact', { writer, file, settings, ...part }, { isIdle: false })
   }
 
-  function boundTexts(call: StatementCall): TransactionPart['statements'] {
-    const key = textKey(call)
-    const compiled = texts.get(key) ?? compileTexts(call)
-    texts.set(key, compiled)
-    return compiled.map(({ sql, names }) => ({ sql, values: valuesOf(names, call.params) }))
+  async function boundTexts(calls: readonly StatementCall[]): Promise<readonly BoundStatement[]> {
+    const bound: BoundStatement[] = []
+    for (const call of calls) {
+      const key = textKey(call)
+      const compiled = texts.get(key) ?? compileTexts(call)
+      texts.set(key, compiled)
+      for (const { sql, names } of compiled)
+        bound.push(await sendLongValues(log, { sql, values: valuesOf(names, call.params) }))
+    }
+    return bound
   }
+}
+
+function lostInCommit(): OutcomeUnknownError {
+  return new OutcomeUnknownError('the thread that committed a large message ended before it answered', {
+    hint: 'Read the head of the branch, or try again with the same turn key',
+  })
 }
 
 type Part = Pick<TransactionPart, 'synchronous' | 'statements' | 'end'>

@@ -14,6 +14,10 @@ export function withIndexing<E extends Engine>(engine: E, mode: 'background' | '
       background.wake()
       return engine.write(program, writeMode)
     },
+    writeLarge(making) {
+      background.wake()
+      return engine.writeLarge(making)
+    },
     noteUnindexed: background.wake,
     async close() {
       background.close()

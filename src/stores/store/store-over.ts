@@ -1,25 +1,12 @@
-import type { BranchRef } from '../../core/branch.ts'
-import {
-  checkChoice,
-  checkCount,
-  checkFunction,
-  checkMethod,
-  checkName,
-  checkNonEmpty,
-  checkObject,
-  checkText,
-} from '../../core/check.ts'
-import { InvalidError } from '../../core/errors.ts'
-import { conversationId, type MessageId, messageId } from '../../core/ids.ts'
-import { isPlainObject, typeName } from '../../core/json.ts'
-import type { NewMessage, NonEmpty } from '../../core/message.ts'
-import type { AppendOptions, ReadOptions, SaveItem, Store } from '../../core/ports.ts'
-import { prepareMessage, prepareMessages } from '../../core/prepare.ts'
+import { checkFunction, checkMethod, checkName, checkObject, checkText } from '../../core/check.ts'
+import { conversationId, messageId } from '../../core/ids.ts'
+import { thenDo } from '../../core/large/stepwise.ts'
+import type { ReadOptions, Store } from '../../core/ports.ts'
 import { parseQuery } from '../../core/search/query.ts'
 import { checkHash, checkReason } from '../check/fields.ts'
 import * as checked from '../check/input.ts'
 import type { Engine } from '../engine/engine.ts'
-import { type AppendRequest, append } from '../programs/append.ts'
+import { append } from '../programs/append.ts'
 import * as approvals from '../programs/approvals.ts'
 import * as branches from '../programs/branches.ts'
 import { readBlob } from '../programs/content.ts'
@@ -32,7 +19,7 @@ import { uniqueLengths, versionsOf } from '../programs/overview.ts'
 import { readPathSection } from '../programs/path-section.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
-import { type PreparedItem, save, setLabel } from '../programs/save.ts'
+import { save, setLabel } from '../programs/save.ts'
 import { clearIndex } from '../programs/search/search-index.ts'
 import { listStretches } from '../programs/structure.ts'
 import * as summaries from '../programs/summaries.ts'
@@ -45,6 +32,14 @@ import { listInPieces, purgeOne, sweepAll } from './in-pieces.ts'
 import { indexAll } from './index-search.ts'
 import { keepTasks, readTaskRecords } from './keep-tasks.ts'
 import { measureStore } from './measure-store.ts'
+import {
+  appendRequest,
+  isLargeAppend,
+  isLargeSave,
+  largeAppend,
+  largeSave,
+  prepareItems,
+} from './new-messages.ts'
 import { overviewsOf } from './read-overviews.ts'
 import { searchStore } from './search-store.ts'
 
@@ -124,13 +119,19 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
       return write(() => conversations.updateConversation(conversationId(id), patch, now()))
     },
     append: async (branch, expectedHead, messages, options = {}) => {
-      const request = appendRequest(branch, expectedHead, messages, options, lease())
       const committed = !given.isJoined()
+      if (isLargeAppend(messages)) {
+        const making = largeAppend(branch, expectedHead, messages, options, lease())
+        return { ...(await engine.writeLarge(making)), committed }
+      }
+      const request = appendRequest(branch, expectedHead, messages, options, lease())
       return { ...(await write(() => append(request))), committed }
     },
     save: async (id, items) => {
+      const conversation = conversationId(id)
+      if (isLargeSave(items)) return engine.writeLarge(largeSave(conversation, items, now))
       const prepared = prepareItems(items)
-      return write(() => save(conversationId(id), prepared, now()))
+      return write(() => save(conversation, prepared, now()))
     },
     setLabel: async (id, label) => {
       if (label !== null) checkName(label, 'label')
@@ -142,6 +143,8 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
       const conditional: Engine = {
         ...given,
         write: (program, mode) => given.write(() => ifVersion(conversation, versions, program), mode),
+        writeLarge: making =>
+          given.writeLarge(thenDo(making, program => () => ifVersion(conversation, versions, program))),
       }
       return storeWithHub(conditional, schemaVersion, hub)
     },
@@ -324,14 +327,17 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
 function wakingAfterWrites(engine: Engine, hub: FollowHub): Engine {
   return {
     ...engine,
-    write: async (program, mode) => {
-      try {
-        return await engine.write(program, mode)
-      } finally {
-        // Also after a failure, whose outcome may be unknown.
-        hub.wake()
-      }
-    },
+    write: (program, mode) => waking(engine.write(program, mode)),
+    writeLarge: making => waking(engine.writeLarge(making)),
+  }
+
+  async function waking<T>(written: Promise<T>): Promise<T> {
+    try {
+      return await written
+    } finally {
+      // Also after a failure, whose outcome may be unknown.
+      hub.wake()
+    }
   }
 }
 
@@ -345,41 +351,4 @@ function taskRef(task: string, project: string | null): conversations.TaskRef {
     task: checkName(task, 'task'),
     project: project === null ? null : checkName(project, 'project'),
   }
-}
-
-/** Checks an append and makes the stored form of its messages. */
-export function appendRequest(
-  branch: BranchRef,
-  expectedHead: MessageId | null,
-  messages: readonly NewMessage[],
-  options: AppendOptions,
-  lease: turns.LeaseTime,
-): AppendRequest {
-  checkObject(options, 'options')
-  return {
-    ref: checked.checkRef(branch),
-    expectedHead: checked.optionalMessageId(expectedHead, 'expectedHead'),
-    messages: prepareMessages(messages),
-    turn: options.turn && checked.checkTurnStep(options.turn),
-    onConflict:
-      options.onConflict === undefined
-        ? 'refuse'
-        : checkChoice(options.onConflict, 'onConflict', ['refuse', 'fork']),
-    ...(options.moveKey !== undefined && {
-      moveKey: options.moveKey === null ? null : checkName(options.moveKey, 'moveKey'),
-    }),
-    ...lease,
-  }
-}
-
-function prepareItems(items: readonly SaveItem[]): NonEmpty<PreparedItem> {
-  checkNonEmpty(items, 'items')
-  return items.map((item, i) => {
-    const field = `items[${i}]`
-    if (!isPlainObject(item)) throw new InvalidError(field, `must be an item, got ${typeName(item)}`)
-    const { message, parent } = item as SaveItem
-    if (typeof parent === 'string') messageId(parent, `${field}.parent`)
-    else if (parent !== null) checkCount(parent?.item, `${field}.parent.item`, 0, i - 1)
-    return { message: prepareMessage(message, `${field}.message`), parent }
-  }) as unknown as NonEmpty<PreparedItem>
 }

@@ -17,6 +17,7 @@ import { followingCases } from './following.ts'
 import { followingTaskCases } from './following-tasks.ts'
 import { hostileCases } from './hostile.ts'
 import { keyCases } from './keys.ts'
+import { largeMessageCases } from './large-messages.ts'
 import { listFilterCases } from './list-filters.ts'
 import { listCases } from './lists.ts'
 import { measuringCases } from './measuring.ts'
@@ -58,6 +59,7 @@ export const contract: readonly ContractCase[] = [
   ...activityCases,
   ...agentLinkCases,
   ...appendCases,
+  ...largeMessageCases,
   ...approvalCases,
   ...blobCases,
   ...branchCases,

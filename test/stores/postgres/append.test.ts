@@ -9,7 +9,7 @@ import { pathOf } from '../../../src/core/path.ts'
 import type { AppendOptions, Store } from '../../../src/core/ports.ts'
 import type { Source } from '../../../src/core/source.ts'
 import { postgresEngine } from '../../../src/stores/postgres/engine.ts'
-import { postgresStore } from '../../../src/stores/postgres/index.ts'
+import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { storeOver } from '../../../src/stores/store/store-over.ts'
 import { countTrips, freshDatabase, openPool } from './database.ts'
 
@@ -278,3 +278,34 @@ function refused(error: { code?: string }): boolean {
   if (error.code !== 'conflict') throw error
   return false
 }
+
+describe('a large append', () => {
+  const large = say('word '.repeat(400_000))
+
+  it('is stored before the store is closed, and none after', async () => {
+    const store = await openPostgresStore(url, { tenant: 'closed', indexing: 'manual' })
+    const { branch } = await store.create()
+    const appending = store.append(branch, null, large)
+    const closing = store.close()
+    await expect(store.append(branch, null, large)).rejects.toMatchObject({ code: 'unavailable' })
+    const { head } = await appending
+    await closing
+    await using again = await openPostgresStore(url, { tenant: 'closed', indexing: 'manual' })
+    expect((await again.getBranch(branch)).head).toBe(head)
+  })
+
+  it('is part of a transaction of the application', async () => {
+    const pool = openPool(url, { max: 2 })
+    const store = await postgresStore(pool, { tenant: 'within', indexing: 'manual' })
+    const { branch } = await store.create()
+    const client = await pool.connect()
+    for (const end of ['ROLLBACK', 'COMMIT']) {
+      await client.query('BEGIN')
+      const { head, committed } = await store.within(client).append(branch, null, large)
+      expect(committed).toBe(false)
+      await client.query(end)
+      expect((await store.getBranch(branch)).head).toBe(end === 'COMMIT' ? head : null)
+    }
+    client.release()
+  })
+})

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { MessageId } from '../../src/core/ids.ts'
+import type { NewMessage } from '../../src/core/message.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { openPostgresStore } from '../../src/stores/postgres/index.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { startPostgres } from '../../test/support/postgres.ts'
+import { longestBlock } from '../longest-block.ts'
+import { median } from '../measure.ts'
+import { inFreshProcess } from '../process.ts'
+import { type Line, type Suite, time } from '../suite.ts'
+
+/** How long one large message keeps the event loop from turning, by what it contains. */
+
+const sizes = [1, 10, 30]
+const tries = 3
+
+type Kind = 'text' | 'text beyond Latin-1' | 'JSON of a tool' | 'attachment'
+
+/** Messages of about so many megabytes. Each is different, so that no blob is stored already. */
+const kinds: Readonly<Record<Kind, (megabytes: number) => NewMessage>> = {
+  text: megabytes => ({ role: 'user', content: flat(`${unique()}${'word '.repeat(megabytes * 200_000)}`) }),
+  'text beyond Latin-1': megabytes => ({
+    role: 'user',
+    content: flat(`${unique()}${'wörd → '.repeat(megabytes * 100_000)}`),
+  }),
+  'JSON of a tool': megabytes => ({
+    role: 'tool_result',
+    content: [{ type: 'tool_result', callId: 'c', output: [unique(), ...lines(megabytes * 10_000)] }],
+  }),
+  attachment: megabytes => ({
+    role: 'user',
+    content: [
+      { type: 'file', mime: 'application/pdf', data: randomBytes(megabytes * 750_000).toString('base64') },
+    ],
+  }),
+}
+
+function lines(count: number) {
+  return Array.from({ length: count }, (_, line) => ({
+    path: `src/file-${line}.ts`,
+    line,
+    text: 'a line of a file that is not that long',
+    matches: true,
+  }))
+}
+
+function unique(): string {
+  return randomBytes(8).toString('hex')
+}
+
+/** A text as a file or a socket returns it, in one piece of memory. */
+function flat(text: string): string {
+  return Buffer.from(text).toString()
+}
+
+interface Target {
+  /** A path or a URL. */
+  readonly target: string
+}
+
+/** Milliseconds by work, kind and size: of the longest block, and of the whole call. */
+type Found = Record<string, { readonly blocked: number; readonly took: number }>
+
+async function measure({ target }: Target): Promise<Found> {
+  const isUrl = target.startsWith('postgres')
+  const store: Store = await (isUrl ? openPostgresStore(target) : openSqliteStore(target))
+  const found: Found = {}
+  for (const [kind, make] of Object.entries(kinds)) {
+    for (const size of sizes) {
+      const samples = new Map<string, { blocked: number; took: number }[]>()
+      const note = async (work: string, call: () => Promise<unknown>) => {
+        const start = performance.now()
+        const { ms } = await longestBlock(call)
+        const list = samples.get(work) ?? []
+        list.push({ blocked: ms, took: performance.now() - start })
+        samples.set(work, list)
+      }
+      for (let i = 0; i < tries; i++) {
+        const message = make(size)
+        const { branch } = await store.create()
+        let head: MessageId | undefined
+        await note('append', async () => {
+          head = (await store.append(branch, null, [message])).head
+        })
+        await note('tail', () => store.tail(head!, { messages: 10 }))
+        await note('tail with previews', () => store.tail(head!, { messages: 10 }, { blobs: 'preview' }))
+        await note('indexSearch', () => store.indexSearch())
+        await note('search', () => store.search('word', { limit: 1 }))
+        await note('readRecords', async () => {
+          for await (const _ of store.readRecords(branch.conversationId)) void _
+        })
+      }
+      for (const [work, list] of samples)
+        found[`${work}, ${kind}, ${size} MB`] = {
+          blocked: median(list.map(one => one.blocked)),
+          took: median(list.map(one => one.took)),
+        }
+    }
+  }
+  await store.close()
+  return found
+}
+
+export const largeSuite: Suite = {
+  name: 'large',
+  when: 'byName',
+  tasks: { measure },
+  async run(bench) {
+    const server = await startPostgres({ fsync: 'on' })
+    try {
+      const targets = { SQLite: join(bench.place, 'large.db'), PostgreSQL: await server.createDatabase() }
+      const rows: Line[] = []
+      for (const [engine, target] of Object.entries(targets)) {
+        const found = await inFreshProcess<Found>({ suite: 'large', task: 'measure', args: { target } })
+        for (const [name, { blocked, took }] of Object.entries(found)) {
+          const megabytes = Number(/(\d+) MB$/.exec(name)![1])
+          const perMegabyte = `${(blocked / megabytes).toFixed(1)} ms per MB, ${took.toFixed(0)} ms in all`
+          const shown = { work: `longest block, ${engine}: ${name}`, ours: time(blocked * 1_000) }
+          rows.push(
+            megabytes > 1
+              ? { ...shown, note: perMegabyte }
+              : { ...shown, value: blocked, goal: 50, note: 'the goal is in ms', why: 'not known' },
+          )
+        }
+      }
+      return rows
+    } finally {
+      await server.stop()
+    }
+  },
+}
