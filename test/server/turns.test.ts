@@ -25,6 +25,15 @@ async function ended(service: TestService, id: string, key: string) {
     .not.toBe('open')
 }
 
+/** The events of an asked turn. */
+async function eventsOf(service: TestService, path: string, body: object, key: string) {
+  const headers = { accept: 'text/event-stream', 'idempotency-key': key }
+  const response = await service.fetch(path, { body, headers })
+  const events: { readonly type: string; readonly turn?: string }[] = []
+  for await (const { data } of readEvents(response.body!)) events.push(JSON.parse(data))
+  return events
+}
+
 async function textsIn({ store }: TestService, id: string, branch = 'main'): Promise<readonly string[]> {
   const { head } = await store.getBranch({ conversationId: id, name: branch })
   return head === null ? [] : (await pathOf(store, head)).map(textOf)
@@ -98,6 +107,30 @@ describe('asking a model', () => {
     const other = { ...request, body: { content: 'Something else' } }
     expect((await service.call(path, other)).body).toMatchObject({ status: 422, code: 'key_reused' })
   })
+  it('answers a retry of an ended turn with its key, usage and text, also while another turn runs', async () => {
+    const hold = gate()
+    const script = [{ text: 'Once.', usage: { input: 7, output: 3 } }, { text: 'Later.', gate: hold.wait }]
+    await using service = await startService({ script })
+    const id = await newConversation(service)
+    const path = `/conversations/${id}/turns`
+    const first = await eventsOf(service, path, { content: 'How?' }, 'k1')
+    await service.call(path, { body: { content: 'And now?' } })
+    const again = await eventsOf(service, path, { content: 'How?' }, 'k1')
+    const [started, ...others] = first
+    expect(again).toEqual([started, others.at(-1)])
+    expect(again.at(-1)).toMatchObject({
+      turn: 'http:k1',
+      status: 'complete',
+      stop: 'stop',
+      text: 'Once.',
+      usage: { input: 7, output: 3 },
+    })
+    const stored = await service.call(`/conversations/${id}/turns`)
+    const keys = stored.body.items.map(({ key }: { key: string }) => key)
+    expect(keys).toContain(again.at(-1)!.turn)
+    expect(keys).toHaveLength(2)
+    hold.open()
+  })
   it('stops a turn and keeps what arrived', async () => {
     const hold = gate()
     const script = [
@@ -119,6 +152,31 @@ describe('asking a model', () => {
     expect([stopped.status, stopped.body.status]).toEqual([200, 'interrupted'])
     expect((await textsIn(service, id)).at(-1)).toMatch(/^one/)
     hold.open()
+  })
+  it('answers a retry of a stopped turn from the store, and continues one that a crash has interrupted', async () => {
+    const script = [{ text: 'one two three', gate: () => new Promise<void>(() => {}) }, 'Asked again.']
+    await using service = await startService({ script })
+    const id = await newConversation(service)
+    const path = `/conversations/${id}/turns`
+    const request = { body: { content: 'Count' }, headers: { 'idempotency-key': 'k1' } }
+    const first = await service.call(path, request)
+    await service.call(`${path}/${encodeURIComponent('http:k1')}`, { method: 'DELETE' })
+    expect(await service.call(path, request)).toMatchObject({ status: 202, body: first.body })
+    const events = await eventsOf(service, path, { content: 'Count' }, 'k1')
+    expect(events.map(({ type }) => type)).toEqual(['started', 'ended'])
+    expect(events[1]).toMatchObject({ turn: 'http:k1', status: 'interrupted', stop: 'aborted' })
+    const other = { ...request, body: { content: 'Something else' } }
+    expect((await service.call(path, other)).body).toMatchObject({ status: 422, code: 'key_reused' })
+    expect((await service.store.findTurn(id, 'http:k1'))?.status).toBe('interrupted')
+
+    const { conversation, branch } = await service.store.create()
+    const dead = { host: 'elsewhere', boot: 'b', pid: 1, startedAt: 0 }
+    const turn = { key: 'http:k1', step: 0, status: 'open', holder: dead } as const
+    await service.store.append(branch, null, [{ role: 'user', content: 'Count' }], { turn })
+    await service.store.endTurn(conversation.id, 'http:k1', { status: 'interrupted', heldBy: dead })
+    const resumed = await eventsOf(service, `/conversations/${conversation.id}/turns`, request.body, 'k1')
+    expect(resumed.map(({ type }) => type)).toContain('resumed')
+    expect(resumed.at(-1)).toMatchObject({ turn: 'http:k1', status: 'complete', text: 'Asked again.' })
   })
   it.each(['SQLite', 'PostgreSQL'])(
     'stops a turn that runs in another process, and keeps what arrived, on %s',
@@ -143,12 +201,13 @@ describe('asking a model', () => {
       expect([stopped.status, stopped.body.status]).toEqual([200, 'interrupted'])
       expect(await textsIn(other, id)).toEqual(['Count', expect.stringMatching(/^one /)])
       hold.open()
-      // The request of the first attempt does not stop the second one.
-      const { 'idempotency-key': key } = headers
-      await owner.call(`/conversations/${id}/turns`, { ...request, headers: { 'idempotency-key': key } })
-      await expect
-        .poll(async () => (await owner.store.findTurn(id, 'http:k1'))?.status, { timeout: 10_000 })
-        .toBe('complete')
+      // A retry, in any process, finds the stopped turn. A new question is asked, and the old request does
+      // not stop it.
+      const again = await other.fetch(`/conversations/${id}/turns`, { ...request, token: owner.token })
+      expect(await again.text()).toMatch(/^event: started\n.*\n\nevent: ended\n.*"status":"interrupted"/)
+      const next = { body: { content: 'Go on' }, headers: { 'idempotency-key': 'k2' } }
+      await owner.call(`/conversations/${id}/turns`, next)
+      await ended(owner, id, 'http:k2')
       expect((await textsIn(other, id)).at(-1)).toBe('Again.')
     },
   )

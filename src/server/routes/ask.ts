@@ -12,13 +12,16 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { BusyError, checkNotOwned, KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import { conversationId, messageId } from '../../core/ids.ts'
+import type { NewMessage } from '../../core/message.ts'
+import type { Turn } from '../../core/turn.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { HttpError } from '../http/http-error.ts'
 import { idempotencyHeader, idempotencyKey, turnKeyOf } from '../http/idempotency.ts'
 import { problemOf } from '../http/problem.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { eventStreamHeaders, eventText, withHeartbeat } from '../turns/event-stream.ts'
-import { requestStop } from '../turns/stop-requests.ts'
+import { requestStop, whenStopped } from '../turns/stop-requests.ts'
+import { findFinishedTurn, storedTurnEvents } from '../turns/stored-turn.ts'
 import { createSibling } from './create-sibling.ts'
 import { isLiveAt } from './read-overview.ts'
 import type { RouteContext } from './route-context.ts'
@@ -59,18 +62,19 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
           throw new NotFoundError('conversation', conversation.id, { trashed: true })
         checkNotOwned(conversation)
         const given = idempotencyKey(request)
+        const key = given === null ? `http:${randomUUID()}` : turnKeyOf(given)
+        const message: NewMessage = { role: 'user', content: newContentOf(body) }
+        if (given !== null) {
+          const name = body.branch ?? conversation.activeBranch
+          const finished = await findFinishedTurn(store, { conversationId: conversation.id, name }, key, message)
+          const asked = body.at === undefined ? name : given
+          if (finished) return respondFromStore(store, finished, asked, request)
+        }
         const agent = await open(token.tenant, body.model ?? keptModel(conversation))
         // A request that is refused must not leave a branch behind.
         if (body.at !== undefined) turns.checkRoom()
         const branch = await branchOf(caller, conversation, body, given)
-        const turn = await turns.start({
-          tenant: token.tenant,
-          branch,
-          key: given === null ? `http:${randomUUID()}` : turnKeyOf(given),
-          message: { role: 'user', content: newContentOf(body) },
-          agent,
-          store,
-        })
+        const turn = await turns.start({ tenant: token.tenant, branch, key, message, agent, store })
         if (!wantsEvents(request)) return json({ turn: turn.key, branch: turn.branch.name }, 202)
         const events = textsOf(turn.events, requestId, () => metrics.resumed('interrupted_turn'))
         return new Response(withHeartbeat(events), { headers: eventStreamHeaders })
@@ -91,7 +95,11 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
       responses: { 200: { description: 'The turn as it is now', schema: turnSchema } },
       async handle({ params, request, caller: { store, token } }) {
         const id = conversationId(params.id, 'id')
-        const isHere = await turns.stop(token.tenant, id, params.key)
+        // At the same time: a store that is away must not delay the stop.
+        const [isHere] = await Promise.all([
+          turns.stop(token.tenant, id, params.key),
+          requestStop(store, id, params.key),
+        ])
         let turn = await store.findTurn(id, params.key)
         if (!isHere && turn?.status === 'open') {
           // Its process may have died.
@@ -100,7 +108,7 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
         }
         if (!isHere && turn?.status === 'open') {
           const signal = AbortSignal.any([request.signal, closing])
-          turn = await requestStop(store, id, params.key, { waitMs: limits.stopMs, signal })
+          turn = await whenStopped(store, id, params.key, { waitMs: limits.stopMs, signal })
         }
         if (!turn) throw new NotFoundError('turn', params.key)
         if (!isHere && isLive(turn))
@@ -135,6 +143,18 @@ async function branchOf(
     if (!(error instanceof KeyReusedError)) throw error
     return { conversationId: id, name: key }
   }
+}
+
+/** The response to a retry of a finished turn. No model is asked. */
+async function respondFromStore(
+  store: Caller['store'],
+  turn: Turn,
+  askedBranch: string,
+  request: Request,
+): Promise<Response> {
+  if (!wantsEvents(request)) return json({ turn: turn.key, branch: turn.branch }, 202)
+  const events = await storedTurnEvents(store, turn, askedBranch)
+  return new Response(events.map(eventText).join(''), { headers: eventStreamHeaders })
 }
 
 function wantsEvents({ headers }: Request): boolean {
