@@ -109,7 +109,10 @@ describe('asking a model', () => {
   })
   it('answers a retry of an ended turn with its key, usage and text, also while another turn runs', async () => {
     const hold = gate()
-    const script = [{ text: 'Once.', usage: { input: 7, output: 3 } }, { text: 'Later.', gate: hold.wait }]
+    const script = [
+      { text: 'Once.', usage: { input: 7, output: 3 } },
+      { text: 'Later.', gate: hold.wait },
+    ]
     await using service = await startService({ script })
     const id = await newConversation(service)
     const path = `/conversations/${id}/turns`
@@ -205,7 +208,7 @@ describe('asking a model', () => {
       // not stop it.
       const again = await other.fetch(`/conversations/${id}/turns`, { ...request, token: owner.token })
       expect(await again.text()).toMatch(/^event: started\n.*\n\nevent: ended\n.*"status":"interrupted"/)
-      const next = { body: { content: 'Go on' }, headers: { 'idempotency-key': 'k2' } }
+      const next = { body: { content: 'Once more' }, headers: { 'idempotency-key': 'k2' } }
       await owner.call(`/conversations/${id}/turns`, next)
       await ended(owner, id, 'http:k2')
       expect((await textsIn(other, id)).at(-1)).toBe('Again.')

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { InvalidError } from '../../core/errors.ts'
+import { sha256Hex } from '../../core/hash.ts'
 import { type ConversationId, conversationId } from '../../core/ids.ts'
 
 /** The header that names a write, for the OpenAPI document. */
@@ -21,12 +21,33 @@ export function turnKeyOf(key: string): string {
   return `http:${key}`
 }
 
-/** The id of the conversation that a request with this key creates: the same for the same tenant and key. */
-export function idFromKey(tenant: string, key: string): ConversationId {
-  const hex = createHash('sha256')
-    .update(JSON.stringify(['skein http', tenant, key]))
-    .digest('hex')
+/** The name of the branch that a reset with this key leaves behind. */
+export function archiveNameOf(key: string): string {
+  return `before-reset:${key}`
+}
+
+/** The id of the conversation that a request with this key and body creates. */
+export interface KeyedId {
+  /** The same for the same tenant, key and body. */
+  readonly id: ConversationId
+  /** Its beginning, which is the same for the same tenant and key. */
+  readonly prefix: string
+}
+
+/** Makes the id of a conversation from the key and the body of the request that creates it. The store then
+ *  tells a retry from another request with the same key, also after the conversation was changed. */
+export function idFromKey(tenant: string, key: string, body: unknown): KeyedId {
+  const hex = sha256Hex(JSON.stringify(['skein http', tenant, key]))
   // The version and variant of a UUID that is made by its own rules (RFC 9562, version 8).
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`]
-  return conversationId([...parts, hex.slice(20, 32)].join('-'))
+  const prefix = `${parts.join('-')}-`
+  return { prefix, id: conversationId(prefix + sha256Hex(JSON.stringify(sorted(body))).slice(0, 12)) }
+}
+
+/** The same value with the members of its objects in one order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, member]) => [name, sorted(member)] as const)
+  return members.toSorted(([a], [b]) => (a < b ? -1 : 1))
 }

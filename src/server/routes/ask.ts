@@ -66,7 +66,12 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
         const message: NewMessage = { role: 'user', content: newContentOf(body) }
         if (given !== null) {
           const name = body.branch ?? conversation.activeBranch
-          const finished = await findFinishedTurn(store, { conversationId: conversation.id, name }, key, message)
+          const finished = await findFinishedTurn(
+            store,
+            { conversationId: conversation.id, name },
+            key,
+            message,
+          )
           const asked = body.at === undefined ? name : given
           if (finished) return respondFromStore(store, finished, asked, request)
         }
