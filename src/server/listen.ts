@@ -36,8 +36,12 @@ export async function listen(service: Service, options: ListenOptions = {}): Pro
   const { host = '127.0.0.1', port = defaultPort, headersMs = 15_000 } = options
   checkCount(port, 'port', 0, 65_535)
   const server = createAdaptorServer({
-    fetch: (request, { incoming }) =>
-      service.fetch(request, { address: (incoming as IncomingMessage).socket.remoteAddress ?? 'unknown' }),
+    fetch: (request, { incoming, outgoing }) =>
+      service.fetch(request, {
+        address: (incoming as IncomingMessage).socket.remoteAddress ?? 'unknown',
+        // An error of the body would be printed by the adapter, with its message and its stack.
+        close: () => void outgoing.destroy(),
+      }),
     serverOptions: {
       headersTimeout: headersMs,
       // Bodies of JSON have their own, shorter limit. This one is for imports.

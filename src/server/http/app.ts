@@ -8,6 +8,7 @@ import { problemOf } from './problem.ts'
 import { type BodyLimits, readJson } from './read-json.ts'
 import { parseWith, queryOf, type Route, type RouteInput } from './route.ts'
 import type { ServiceOptions, ServiceStore } from './service-options.ts'
+import type { CutOff } from './stream.ts'
 
 /** What is known of a request besides itself. */
 export interface RequestInfo {
@@ -17,6 +18,8 @@ export interface RequestInfo {
   readonly requestId: string
   /** Filled in while the request is answered, for the log. */
   readonly facts: RequestFacts
+  /** Called if the body of the response breaks off. */
+  readonly cutOff: CutOff
 }
 
 /** Facts of a request for the log. They hold no content. */
@@ -114,6 +117,7 @@ function addRoute(app: Hono<AppEnv>, route: Route, options: AppOptions): void {
       body: route.body ? await bodyOf(route, request, options.limits) : undefined,
       request,
       caller,
+      cutOff: c.env.cutOff,
     }
     return route.handle(input)
   })

@@ -53,7 +53,7 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
           mediaType: 'text/event-stream',
         },
       },
-      async handle({ params, body, request, caller }) {
+      async handle({ params, body, request, caller, cutOff }) {
         const open = agentOf
         if (!open) throw new HttpError('no_models', 'this service does not ask models')
         const { store, token, requestId } = caller
@@ -79,10 +79,18 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
         // A request that is refused must not leave a branch behind.
         if (body.at !== undefined) turns.checkRoom()
         const branch = await branchOf(caller, conversation, body, given)
-        const turn = await turns.start({ tenant: token.tenant, branch, key, message, agent, store })
+        const turn = await turns.start({
+          tenant: token.tenant,
+          branch,
+          key,
+          message,
+          agent,
+          store,
+          requestId,
+        })
         if (!wantsEvents(request)) return json({ turn: turn.key, branch: turn.branch.name }, 202)
         const events = textsOf(turn.events, requestId, () => metrics.resumed('interrupted_turn'))
-        return new Response(withHeartbeat(events), { headers: eventStreamHeaders })
+        return new Response(withHeartbeat(events, cutOff), { headers: eventStreamHeaders })
       },
     }),
     route({

@@ -51,7 +51,7 @@ export function transferRoutes({ now, limits }: RouteContext): readonly Route[] 
       responses: {
         200: { description: 'Lines of the native format, Markdown, or a page of HTML', mediaType },
       },
-      async handle({ params, query: { format = 'native', branch, all }, caller: { store } }) {
+      async handle({ params, query: { format = 'native', branch, all }, caller: { store }, cutOff }) {
         const id = conversationId(params.id, 'id')
         if (format === 'native' && (branch !== undefined || all !== undefined))
           throw new InvalidError('format', 'native has all branches: leave out branch and all')
@@ -60,11 +60,11 @@ export function transferRoutes({ now, limits }: RouteContext): readonly Route[] 
           const name = branch ?? conversation.activeBranch
           const at = { conversation, branch: await store.getBranch({ conversationId: id, name }) }
           const text = textOf(store, at, format, all === 'true')
-          return streamed(text, { headers: { ...headers(id), ...pageHeaders(id, format) } })
+          return streamed(text, { headers: { ...headers(id), ...pageHeaders(id, format) }, cutOff })
         }
         await store.versionOf(id)
         const lines = encodeNative(store, [id], { writtenAt: new Date(now()), by })
-        return streamed(lines, { headers: headers(id) })
+        return streamed(lines, { headers: headers(id), cutOff })
       },
     }),
     route({
@@ -76,8 +76,8 @@ export function transferRoutes({ now, limits }: RouteContext): readonly Route[] 
       summary: 'Export all conversations of the tenant without loss',
       query: exportQuery,
       responses,
-      handle: ({ caller: { store } }) =>
-        streamed(allLines(store, now(), by), { headers: headers('conversations') }),
+      handle: ({ caller: { store }, cutOff }) =>
+        streamed(allLines(store, now(), by), { headers: headers('conversations'), cutOff }),
     }),
     route({
       method: 'post',

@@ -21,6 +21,8 @@ export interface TurnStart {
   readonly agent: Pick<Agent, 'send' | 'resume'>
   /** Where other processes ask to stop the turn. */
   readonly store: StopRequestReader
+  /** The request that started it, for the log. */
+  readonly requestId: string
 }
 
 /** A turn that runs in this process. It continues when its readers are gone. */
@@ -54,8 +56,18 @@ interface Entry {
   readonly requests: StopRequests
 }
 
-/** Keeps the running turns. `onCount` is called with their number when it changes. */
-export function createRunningTurns(most: number, onCount: (count: number) => void): RunningTurns {
+/** How many turns may run, and who is told. */
+export interface RunningTurnsOptions {
+  /** Most turns at the same time. */
+  readonly most: number
+  /** Called with their number when it changes. */
+  onCount(count: number): void
+  /** Called if a turn fails after its prompt was stored. Its request may have been answered long ago. */
+  onFailed(turn: TurnStart, error: unknown): void
+}
+
+/** Keeps the running turns. */
+export function createRunningTurns({ most, onCount, onFailed }: RunningTurnsOptions): RunningTurns {
   const running = new Map<string, Entry>()
   let isClosing = false
   let isWatching = false
@@ -105,7 +117,10 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
       entry.run = run
       run.result().then(leave, leave)
       for await (const event of run) {
-        if (event.type === 'started') return { key, branch: event.branch ?? branch, events: run }
+        if (event.type !== 'started') continue
+        // A failure before this point is the failure of the request.
+        run.result().catch(error => onFailed(entry.turn, error))
+        return { key, branch: event.branch ?? branch, events: run }
       }
       return { key, branch, events: run }
     } catch (error) {
