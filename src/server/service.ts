@@ -6,7 +6,7 @@ import { version } from '../system/version.ts'
 import { createApp, type RequestFacts } from './http/app.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { knownNames } from './http/check-address.ts'
-import { HttpError } from './http/http-error.ts'
+import { shuttingDown } from './http/http-error.ts'
 import { errorFacts, logCutOff, logFailedTurn, logRequest, type RequestEntry } from './http/log-request.ts'
 import { createMetrics } from './http/metrics.ts'
 import { openApiOf } from './http/openapi.ts'
@@ -22,8 +22,8 @@ export interface Service {
   fetch(request: Request, info?: ConnectionInfo): Promise<Response>
   /** The OpenAPI 3.1 document, as `/api/v1/openapi.json` returns it. */
   openApi(): object
-  /** Ends the service: `/readyz` fails, followers are told to reconnect, and running turns finish within
-   *  `closeMs` or are stored as interrupted. The stores stay open. */
+  /** Ends the service: `/readyz` and all writes fail with 503, followers are told to reconnect, and running
+   *  turns finish within `closeMs` or are stored as interrupted. The stores stay open. */
   close(): Promise<void>
 }
 
@@ -108,8 +108,12 @@ export function createService(options: ServiceOptions): Service {
     metrics: () => metrics.text(),
     mcp: options.mcp ?? null,
     async ready() {
-      if (closing.signal.aborted) throw new HttpError('shutting_down', 'the service is shutting down')
+      if (closing.signal.aborted) throw shuttingDown()
       await options.tokens.findToken(unusedHash)
+    },
+    checkOpen({ method, operation }) {
+      // A turn that delays the end may be stopped.
+      if (closing.signal.aborted && method !== 'get' && operation !== 'stopTurn') throw shuttingDown()
     },
   })
 

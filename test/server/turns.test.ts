@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import pino from 'pino'
 import { describe, expect, it } from 'vitest'
 import { readEvents } from '../../src/client/read-events.ts'
 import { textOf } from '../../src/core/message.ts'
@@ -32,6 +35,20 @@ async function eventsOf(service: TestService, path: string, body: object, key: s
   const events: { readonly type: string; readonly turn?: string }[] = []
   for await (const { data } of readEvents(response.body!)) events.push(JSON.parse(data))
   return events
+}
+
+/** Sends a request up to its last header. The returned function sends the rest, and reads the response. */
+async function beginRequest({ port, token }: TestService, line: string): Promise<() => Promise<string>> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const headers = [`Host: 127.0.0.1:${port}`, `Authorization: Bearer ${token}`, 'Content-Length: 0']
+  socket.write([`${line} HTTP/1.1`, ...headers, ''].join('\r\n'))
+  return async () => {
+    socket.write('\r\n')
+    let text = ''
+    for await (const piece of socket) text += piece
+    return text
+  }
 }
 
 async function textsIn({ store }: TestService, id: string, branch = 'main'): Promise<readonly string[]> {
@@ -249,8 +266,10 @@ describe('asking a model', () => {
     expect(await textsIn(service, id, 'main-2')).toEqual(['A?', 'B?', 'Second.'])
     expect(await textsIn(service, id)).toEqual(['A?', 'First.'])
   })
-  it('reports a model that fails: as an event, and in the turn', async () => {
-    await using service = await startService({ script: [{ fail: 400, message: 'bad request' }] })
+  it('reports a model that fails: as an event, in the turn, and in the log', async () => {
+    const lines: string[] = []
+    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+    await using service = await startService({ script: [{ fail: 400, message: 'bad request' }], log })
     const id = await newConversation(service)
     const headers = { accept: 'text/event-stream' }
     const response = await service.fetch(`/conversations/${id}/turns`, { body: { content: 'How?' }, headers })
@@ -258,6 +277,18 @@ describe('asking a model', () => {
     for await (const { data } of readEvents(response.body!)) events.push(JSON.parse(data))
     expect(events.at(-1)).toMatchObject({ type: 'failed', problem: { status: 502, code: 'model_failed' } })
     expect((await service.store.listTurns(id)).items[0]!.status).toBe('failed')
+    const line = {
+      level: 40,
+      msg: 'turn failed',
+      code: 'model_failed',
+      model: 'scripted',
+      model_status: 400,
+      request_id: response.headers.get('x-request-id'),
+      tenant: 'default',
+      conversation: id,
+    }
+    expect(lines.map(text => JSON.parse(text)).filter(({ level }) => level >= 40)).toMatchObject([line])
+    expect(lines.join('')).not.toContain('bad request')
   })
 })
 
@@ -301,6 +332,29 @@ describe('limits of turns', () => {
     const closing = service.close()
     await closing
     expect(statuses.sort()).toEqual(['complete', 'interrupted'])
+  })
+  it('accepts no connection while it closes, refuses writes on open ones, and lets a turn be stopped', async () => {
+    const service = await startService({ script: [{ text: 'one', gate: () => new Promise(() => {}) }] })
+    const id = await newConversation(service)
+    const path = `/api/v1/conversations/${id}/turns`
+    const { body } = await service.call(`/conversations/${id}/turns`, { body: { content: 'Go' } })
+    const begun = await Promise.all([
+      beginRequest(service, 'POST /api/v1/conversations'),
+      beginRequest(service, `GET ${path}`),
+      beginRequest(service, `DELETE ${path}/${encodeURIComponent(body.turn)}`),
+    ])
+    // Its response shows that the service has seen the bytes before it.
+    await service.call('/stats')
+    const closing = service.close()
+    await expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed')
+    const answers: string[] = []
+    for (const finish of begun) answers.push(await finish())
+    for (const answer of answers) expect(answer).toMatch(/^connection: close\r$/im)
+    expect(answers[0]).toMatch(/^HTTP\/1.1 503 .*"code":"shutting_down"/s)
+    expect(answers[0]).toMatch(/^retry-after: 2\r$/im)
+    expect(answers[1]).toMatch(/^HTTP\/1.1 200 .*"status":"open"/s)
+    expect(answers[2]).toMatch(/^HTTP\/1.1 200 .*"status":"interrupted"/s)
+    await closing
   })
   it('does not ask models without an agent', async () => {
     await using service = await startService({ agentOf: undefined as never })

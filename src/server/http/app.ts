@@ -54,6 +54,8 @@ export interface AppOptions {
   metrics(): Promise<{ readonly text: string; readonly mediaType: string }>
   /** Throws if requests cannot be answered. */
   ready(): Promise<void>
+  /** Throws if the service is shutting down and the route would begin something new. */
+  checkOpen(route: Route): void
   /** Answers requests to `/mcp`. Null: there is nothing at that address. */
   readonly mcp: NonNullable<ServiceOptions['mcp']> | null
 }
@@ -110,6 +112,7 @@ function addRoute(app: Hono<AppEnv>, route: Route, options: AppOptions): void {
   app.on(route.method.toUpperCase(), patternOf(path), async c => {
     c.env.facts.route = path
     const caller = await admit(c, options, route.scope)
+    options.checkOpen(route)
     const request = c.req.raw
     const input: RouteInput<unknown, unknown, unknown> = {
       params: route.params ? parseWith(route.params, c.req.param(), 'path') : undefined,

@@ -50,3 +50,9 @@ export class HttpError extends Error {
     this.facts = facts
   }
 }
+
+/** The refusal of requests that would begin something new. */
+export function shuttingDown(): HttpError {
+  const hint = 'Try again: another process, or the next one of this service, takes the request.'
+  return new HttpError('shutting_down', 'the service is shutting down', { retryAfter: 2, hint })
+}

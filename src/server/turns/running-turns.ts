@@ -4,7 +4,7 @@ import type { Run } from '../../agent/run/run.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { BusyError } from '../../core/errors.ts'
 import type { NewMessage } from '../../core/message.ts'
-import { HttpError } from '../http/http-error.ts'
+import { HttpError, shuttingDown } from '../http/http-error.ts'
 import { type StopRequestReader, type StopRequests, stopPollMs, stopRequests } from './stop-requests.ts'
 
 /** A turn to start. */
@@ -88,7 +88,7 @@ export function createRunningTurns({ most, onCount, onFailed }: RunningTurnsOpti
   }
 
   function checkRoom(): void {
-    if (isClosing) throw new HttpError('shutting_down', 'the service is shutting down', { retryAfter: 2 })
+    if (isClosing) throw shuttingDown()
     if (running.size >= most) {
       const members = { max_turns: most }
       throw new HttpError('too_many_requests', 'too many turns are running', { retryAfter: 2, members })
