@@ -1,6 +1,9 @@
+import { z } from 'zod'
 import { InvalidError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import { type ConversationId, conversationId } from '../../core/ids.ts'
+import type { MessageReader } from '../../core/ports.ts'
+import type { Turn } from '../../core/turn.ts'
 
 /** The header that names a write, for the OpenAPI document. */
 export const idempotencyHeader = {
@@ -16,9 +19,26 @@ export function idempotencyKey({ headers }: Request): string | null {
   return key
 }
 
+const turnPrefix = 'http:'
+
 /** The key of the turn that a request with this key writes. */
 export function turnKeyOf(key: string): string {
-  return `http:${key}`
+  return `${turnPrefix}${key}`
+}
+
+/** The part of an address that names a turn, for the OpenAPI document. */
+export const turnKeyParam = z
+  .string()
+  .describe('the key of a turn, or the Idempotency-Key of the request that began it')
+
+/** The turn that an address names: by its own key, or by the Idempotency-Key of its request. */
+export async function findNamedTurn(
+  store: Pick<MessageReader, 'findTurn'>,
+  id: ConversationId,
+  name: string,
+): Promise<Turn | null> {
+  const turn = await store.findTurn(id, name)
+  return turn === null && !name.startsWith(turnPrefix) ? store.findTurn(id, turnKeyOf(name)) : turn
 }
 
 /** The name of the branch that a reset with this key leaves behind. */

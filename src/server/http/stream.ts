@@ -1,8 +1,8 @@
 /** The size from which a piece is sent: small pieces cost more than their bytes. */
 const pieceSize = 16_384
 
-/** Called if a body breaks off after its response has begun. Logs the error. Returns the error for the stream,
- *  which says nothing about the cause, or null if the connection was closed instead. */
+/** Called if a body breaks off after its response has begun. Logs the error. Returns the error for the
+ *  stream, which says nothing about the cause, or null if the connection was closed instead. */
 export type CutOff = (error: unknown) => Error | null
 
 /** The reader of a stream has taken nothing for too long. */

@@ -16,7 +16,13 @@ import type { NewMessage } from '../../core/message.ts'
 import type { Turn } from '../../core/turn.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { HttpError } from '../http/http-error.ts'
-import { idempotencyHeader, idempotencyKey, turnKeyOf } from '../http/idempotency.ts'
+import {
+  findNamedTurn,
+  idempotencyHeader,
+  idempotencyKey,
+  turnKeyOf,
+  turnKeyParam,
+} from '../http/idempotency.ts'
 import { problemOf } from '../http/problem.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { eventStreamHeaders, eventText, withHeartbeat } from '../turns/event-stream.ts'
@@ -42,7 +48,8 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
       description:
         'Returns when the prompt is stored. With `Accept: text/event-stream`, the response is the events of the ' +
         'turn. The turn continues when the connection is closed. Only tools that are read-only or named in ' +
-        '`tools.allow` run.',
+        '`tools.allow` run. The key of the turn is `http:` and the Idempotency-Key. A retry continues a turn that a ' +
+        'crash or a failure has cut off; a turn that is complete, or that was stopped, is answered from the store.',
       params: z.strictObject({ id: z.string().describe('full id of a conversation') }),
       body: askSchema,
       headers: { ...idempotencyHeader, Accept: 'text/event-stream returns the events of the turn' },
@@ -103,25 +110,24 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
       description:
         'Returns when the turn is stored. A turn of another process of the service is stopped by that process, ' +
         'within a second. A turn of another program, such as a chat, is not stopped: 409. A turn that has ' +
-        'ended stays as it is.',
-      params: z.strictObject({ id: z.string().describe('full id of a conversation'), key: z.string() }),
+        'ended stays as it is. A retry of a stopped turn does not ask the model again.',
+      params: z.strictObject({ id: z.string().describe('full id of a conversation'), key: turnKeyParam }),
       responses: { 200: { description: 'The turn as it is now', schema: turnSchema } },
       async handle({ params, request, caller: { store, token } }) {
         const id = conversationId(params.id, 'id')
+        const isRunning = turns.isRunning(token.tenant, id, params.key)
+        const key = isRunning ? params.key : ((await findNamedTurn(store, id, params.key))?.key ?? params.key)
         // At the same time: a store that is away must not delay the stop.
-        const [isHere] = await Promise.all([
-          turns.stop(token.tenant, id, params.key),
-          requestStop(store, id, params.key),
-        ])
-        let turn = await store.findTurn(id, params.key)
+        const [isHere] = await Promise.all([turns.stop(token.tenant, id, key), requestStop(store, id, key)])
+        let turn = await store.findTurn(id, key)
         if (!isHere && turn?.status === 'open') {
           // Its process may have died.
           const ended = await takeOver(store, id, turn.branch)
-          turn = ended.find(one => one.turn.key === params.key)?.turn ?? turn
+          turn = ended.find(one => one.turn.key === key)?.turn ?? turn
         }
         if (!isHere && turn?.status === 'open') {
           const signal = AbortSignal.any([request.signal, closing])
-          turn = await whenStopped(store, id, params.key, { waitMs: limits.stopMs, signal })
+          turn = await whenStopped(store, id, key, { waitMs: limits.stopMs, signal })
         }
         if (!turn) throw new NotFoundError('turn', params.key)
         if (!isHere && isLive(turn))

@@ -15,12 +15,16 @@ import { exportMarkdown } from '../../formats/page/export-markdown.ts'
 import { readExportedConversation } from '../../formats/page/exported-conversation.ts'
 import { version } from '../../system/version.ts'
 import { HttpError } from '../http/http-error.ts'
+import { checkMediaType } from '../http/read-json.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { streamed } from '../http/stream.ts'
 import type { RouteContext } from './route-context.ts'
 
 const tag = 'Export and import'
 const mediaType = 'application/x-ndjson'
+
+/** The media types that lines of JSON are sent with. */
+const lineTypes = /^(application\/(x-ndjson|ndjson|jsonl|x-jsonlines|json|octet-stream)|text\/plain)$/i
 
 /** Most bad lines and notes that an import returns. */
 const mostRemarks = 1_000
@@ -93,6 +97,7 @@ export function transferRoutes({ now, limits }: RouteContext): readonly Route[] 
       responses: { 200: { description: 'What was imported', schema: importedSchema } },
       async handle({ request, caller: { store } }) {
         if (!request.body) throw new InvalidError('body', 'is empty')
+        checkMediaType(request, lineTypes, mediaType)
         return json(await importLines(store, checkedLines(request.body, limits.bodyBytes), request.signal))
       },
     }),

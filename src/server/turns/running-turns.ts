@@ -42,6 +42,8 @@ export interface RunningTurns {
   /** Starts a turn, and returns when its prompt is stored. Throws HttpError if too many turns run, and
    *  BusyError if another turn runs on the branch. */
   start(turn: TurnStart): Promise<RunningTurn>
+  /** Whether the turn runs here. */
+  isRunning(tenant: string, conversationId: string, key: string): boolean
   /** Stops a turn, keeps what has arrived, and returns when it is stored. False if it does not run here. */
   stop(tenant: string, conversationId: string, key: string): Promise<boolean>
   /** Refuses new turns, waits for the running ones, and stops those that need longer. */
@@ -90,16 +92,19 @@ export function createRunningTurns({ most, onCount, onFailed }: RunningTurnsOpti
   function checkRoom(): void {
     if (isClosing) throw shuttingDown()
     if (running.size >= most) {
-      const members = { max_turns: most }
-      throw new HttpError('too_many_requests', 'too many turns are running', { retryAfter: 2, members })
+      const hint = 'Wait until a turn has ended. server.max_turns of skein.yaml is the limit of a process.'
+      const facts = { retryAfter: 2, members: { max_turns: most }, hint }
+      throw new HttpError('too_many_requests', 'too many turns are running', facts)
     }
   }
 
   function checkBranch(turn: TurnStart): void {
     for (const other of running.values()) {
       const { tenant, branch } = other.turn
-      if (tenant === turn.tenant && isSameBranch(branch, turn.branch))
-        throw new BusyError(`branch ${JSON.stringify(branch.name)}`, null, null)
+      if (tenant !== turn.tenant || !isSameBranch(branch, turn.branch)) continue
+      const address = `/api/v1/conversations/${branch.conversationId}/turns/${encodeURIComponent(other.turn.key)}`
+      const hint = `A question of this service is being answered. Wait for its end, or stop it: DELETE ${address}`
+      throw new BusyError(`branch ${JSON.stringify(branch.name)}`, null, null, { hint })
     }
   }
 
@@ -146,6 +151,7 @@ export function createRunningTurns({ most, onCount, onFailed }: RunningTurnsOpti
       begin(entry, name).then(resolve, reject)
       return promise
     },
+    isRunning: (tenant, conversationId, key) => running.has(nameOf(tenant, conversationId, key)),
     async stop(tenant, conversationId, key) {
       const entry = running.get(nameOf(tenant, conversationId, key))
       if (!entry) return false
