@@ -3,7 +3,7 @@ import { summarizeIfDue } from '../context/summary/summarize-if-due.ts'
 import { InvalidError, UnavailableError } from '../core/errors.ts'
 import { type NewMessage, textOf } from '../core/message.ts'
 import type { Model } from '../core/model.ts'
-import { addUsage } from '../core/turn.ts'
+import { addUsage, type Turn } from '../core/turn.ts'
 import type { TurnReport } from '../recorder/recording.ts'
 import { createApprovals } from './approval/approvals.ts'
 import { approvalOf, withUnapprovedResults } from './approval/unapproved-calls.ts'
@@ -84,12 +84,14 @@ export function runTurn(agent: AgentState, input: TurnInput): Promise<Reply> {
     const { replayed } = turn.begun.recording
     if (replayed === undefined) {
       const messages = await withUnapprovedResults(history.messages, agent.store)
-      return continueTurn(turn, { ...history, messages }, null)
+      await continueTurn(turn, { ...history, messages }, null)
+      return null
     }
     const interruption = await findInterruption(history.messages, agent.loop.tools, agent.store)
-    if (replayed !== 'complete' && interruption) return continueFrom(turn, history, interruption)
-    turn.progress.text = await earlierAnswer(turn, history)
-    turn.progress.stop = 'stop'
+    if (replayed === 'complete' || !interruption) return earlierTurn(turn, history)
+    if (isLate(turn.begun)) emitStarted(turn)
+    await continueFrom(turn, history, interruption)
+    return null
   })
 }
 
@@ -99,13 +101,17 @@ export function resumeTurn(agent: AgentState, input: TurnInput): Promise<Reply> 
   return withTurn(agent, input, 'find', async turn => {
     const history = await readHistory(turn)
     const interruption = await findInterruption(history.messages, agent.loop.tools, agent.store)
-    if (interruption) return continueFrom(turn, history, interruption)
+    if (interruption) {
+      await continueFrom(turn, history, interruption)
+      return null
+    }
     if (!turn.begun.recording.reopened) {
       throw new InvalidError('conversation', 'there is nothing to resume: its last turn has come to its end')
     }
     const answer = history.messages.at(-1)
     turn.progress.text = answer ? textOf(answer) : ''
     turn.progress.stop = 'stop'
+    return null
   })
 }
 
@@ -134,13 +140,31 @@ async function checkApprovedTools({ agent }: OpenTurn, unanswered: UnansweredCal
   }
 }
 
-/** The last answer of the earlier turn with the same key. */
-async function earlierAnswer({ agent, resolved, input }: OpenTurn, { messages }: History): Promise<string> {
+/** The earlier turn with the same key, whose last answer becomes the text of the reply. Null if it was
+ *  reopened: it ends now, as any other turn. */
+async function earlierTurn(turn: OpenTurn, { messages }: History): Promise<Turn | null> {
+  const { agent, resolved, input, begun, progress } = turn
   const { key } = input.options
   const { store } = agent
   const earlier = store && key !== undefined ? await store.findTurn(resolved.conversation!.id, key) : null
   const answer = messages.findLast(message => message.turn === earlier?.first && message.role === 'assistant')
-  return answer ? textOf(answer) : ''
+  progress.text = answer ? textOf(answer) : ''
+  progress.stop = 'stop'
+  if (!isLate(begun)) return null
+  emitStarted(turn, earlier?.key)
+  return earlier
+}
+
+/** Whether the turn of the given key had ended before. It stays as it is; only more messages would begin
+ *  another one. */
+function isLate({ recording }: BegunTurn): boolean {
+  return recording.replayed !== undefined && !recording.reopened
+}
+
+function emitStarted({ resolved, begun, input }: Omit<OpenTurn, 'agent' | 'progress'>, key?: string): void {
+  const { recording } = begun
+  const branch = resolved.branch === null ? null : recording.branch
+  input.emit({ type: 'started', turn: key ?? recording.key, branch, forked: recording.forked })
 }
 
 /** A turn in progress. */
@@ -169,16 +193,19 @@ async function continueTurn(
   )
 }
 
-/** Begins a turn, runs `work` in it, and ends it in every case. */
+/** Begins a turn, runs `work` in it, and ends it in every case. If `work` returns an earlier turn, the reply
+ *  is about that one. */
 async function withTurn(
   state: AgentState,
   input: TurnInput,
   otherwise: 'make' | 'find',
-  work: (turn: OpenTurn) => Promise<void>,
+  work: (turn: OpenTurn) => Promise<Turn | null>,
 ): Promise<Reply> {
   const agent = { ...state, loop: loopOfTurn(state, input.options) }
   const resolved = await resolve(agent, input.target, otherwise)
   const begun = await begin(agent, resolved, input)
+  if (!isLate(begun)) emitStarted({ resolved, begun, input })
+  let earlier: Turn | null = null
   const progress: TurnProgress = {
     path: [],
     text: '',
@@ -190,7 +217,7 @@ async function withTurn(
   }
   let failure: { readonly error: unknown } | null = null
   try {
-    await work({ agent, input, resolved, begun, progress })
+    earlier = await work({ agent, input, resolved, begun, progress })
   } catch (error) {
     failure = { error }
   }
@@ -201,7 +228,8 @@ async function withTurn(
   // Also of a failed turn: its question may be queued while storage cannot be read.
   keepLastSeen(agent, resolved, input.target, progress)
   if (failure !== null && !aborted) throw failure.error
-  return replyOf(progress, resolved, begun, report)
+  const reply = replyOf(progress, resolved, begun, report)
+  return earlier ? replyAbout(earlier, reply) : reply
 }
 
 /** The settings with the options of one turn. */
@@ -222,7 +250,7 @@ async function begin(agent: AgentState, resolved: ResolvedTarget, input: TurnInp
   const { loop, mode } = agent
   const system = systemOf(agent, resolved)
   const { key, onBusy = 'wait' } = input.options
-  const begun = await agent.histories.beginTurn(resolved, {
+  return agent.histories.beginTurn(resolved, {
     words: input.words.map(message => withTokens(message, loop.count)),
     mode,
     onBusy,
@@ -233,10 +261,6 @@ async function begin(agent: AgentState, resolved: ResolvedTarget, input: TurnInp
     ...(key === undefined ? {} : { key }),
     ...(system === null ? {} : { prompt: system }),
   })
-  const { recording } = begun
-  const branch = resolved.branch === null ? null : recording.branch
-  input.emit({ type: 'started', turn: recording.key, branch, forked: recording.forked })
-  return begun
 }
 
 async function readHistory(turn: OpenTurn): Promise<History> {
@@ -343,4 +367,10 @@ function replyOf(
     unsaved: report.unsaved,
     ...(report.whenSaved && { whenSaved: report.whenSaved }),
   }
+}
+
+/** The reply of an earlier turn: its own key, usage and status. */
+function replyAbout({ key, usage, status }: Turn, reply: Reply): Reply {
+  if (status === 'complete') return { ...reply, turn: key, usage }
+  return { ...reply, turn: key, usage, status: 'interrupted', stop: 'aborted' }
 }

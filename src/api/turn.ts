@@ -22,7 +22,6 @@ export function turnJson(turn: Turn, isLive: IsLive): TurnJson {
     model: turn.model,
     prompt_hash: turn.promptHash,
     usage: usageJson(turn.usage),
-    holder: turn.holder && { host: turn.holder.host, pid: turn.holder.pid },
     lease_until: turn.leaseUntil?.toISOString() ?? null,
     started_at: turn.startedAt.toISOString(),
     ended_at: turn.endedAt?.toISOString() ?? null,

@@ -88,11 +88,12 @@ export interface Client extends TaskClient, ApprovalClient {
     id: string,
     options?: RequestOptions,
   ): Promise<{ readonly conversation: ConversationJson; readonly keys_taken: readonly string[] }>
-  /** Empties a branch, and keeps its messages on another one. */
+  /** Empties a branch, and keeps its messages on another one. With an idempotency key, which becomes a part
+   *  of that branch's name, the call is repeated safely. */
   resetConversation(
     id: string,
     reset?: { readonly keep_system_message?: boolean; readonly branch?: string },
-    options?: RequestOptions,
+    options?: WriteOptions,
   ): Promise<ResetDoneJson>
 
   /** A range of a path: the newest messages, or those from a depth on. */
@@ -241,6 +242,12 @@ export function createClient(settings: SendSettings): Client {
     return { method: 'POST', body, repeatable: true, headers: { 'idempotency-key': key }, ...options }
   }
 
+  /** Sends a POST with the caller's key, if there is one. A random key would become the name of a branch. */
+  function postIfNamed(body: unknown, options: WriteOptions = {}): SendRequest {
+    const request = post(body, options)
+    return options.idempotencyKey === undefined ? { ...request, headers: {}, repeatable: false } : request
+  }
+
   return {
     send,
     listConversations: (query, options) => get('/conversations', { ...withQuery(query), ...options }),
@@ -275,7 +282,7 @@ export function createClient(settings: SendSettings): Client {
     trashConversation: (id, options) => write('DELETE', conversation(id), undefined, options),
     restoreConversation: (id, options) => write('POST', `${conversation(id)}/restore`, undefined, options),
     resetConversation: (id, reset = {}, options) =>
-      write('POST', `${conversation(id)}/reset`, reset, options),
+      get(`${conversation(id)}/reset`, postIfNamed(reset, options)),
 
     readPath: (id, section, options) =>
       get(`${conversation(id)}/messages`, { ...withQuery(section), ...options }),
@@ -292,15 +299,7 @@ export function createClient(settings: SendSettings): Client {
 
     listBranches: async (id, options) =>
       (await get<{ items: BranchJson[] }>(`${conversation(id)}/branches`, options)).items,
-    createBranch(id, fork = {}, options) {
-      const request = post(fork, options)
-      // A random key would become the name of the branch.
-      const isKeyed = options?.idempotencyKey !== undefined
-      return get(
-        `${conversation(id)}/branches`,
-        isKeyed ? request : { ...request, headers: {}, repeatable: false },
-      )
-    },
+    createBranch: (id, fork = {}, options) => get(`${conversation(id)}/branches`, postIfNamed(fork, options)),
     updateBranch: (id, name, patch, options) =>
       write('PATCH', `${conversation(id)}/branches/${encode(name)}`, patch, options),
     deleteBranch: (id, name, options) =>

@@ -136,10 +136,10 @@ export class BusyError extends SkeinError {
   /** When the lease ends unless the holder renews it. Null if there is no lease. */
   readonly leaseUntil: Date | null
 
-  constructor(what: string, holder: Holder | null, leaseUntil: Date | null) {
+  constructor(what: string, holder: Holder | null, leaseUntil: Date | null, options: ErrorDetails = {}) {
     const who = holder ? ` by process ${holder.pid} on ${holder.host}` : ''
     const until = leaseUntil ? ` until ${leaseUntil.toISOString()}` : ''
-    super(`${what} is held${who}${until}`)
+    super(`${what} is held${who}${until}`, options)
     this.what = what
     this.holder = holder
     this.leaseUntil = leaseUntil

@@ -276,12 +276,14 @@ export interface ConversationWriter {
   setAgentLink(ref: BranchRef, link: NewAgentLink): Promise<void>
   /** Removes the link of an agent and a directory, if there is one. */
   removeAgentLink(ref: BranchRef, agent: string, directory: string): Promise<void>
-  /** Renames the branch to `before-reset-<n>` and creates an empty one with its name and key. The prompt of
-   *  the conversation and a system message at the beginning of the branch stay, unless `keepPrompt` is false.
-   *  Throws OwnedError for a conversation of another program. */
+  /** Renames the branch to `before-reset-<n>`, or to `archiveAs`, and creates an empty one with its name and
+   *  key. The prompt of the conversation and a system message at the beginning of the branch stay, unless
+   *  `keepPrompt` is false. `archived` is null if there were no messages; with `archiveAs` it is an empty
+   *  branch then, so that a repeated call is refused with KeyReusedError in every case. Throws OwnedError for
+   *  a conversation of another program. */
   reset(
     ref: BranchRef,
-    options?: { readonly keepPrompt?: boolean },
+    options?: { readonly keepPrompt?: boolean; readonly archiveAs?: string },
   ): Promise<{ branch: Branch; archived: Branch | null }>
 }
 

@@ -10,4 +10,4 @@
 
 export type { ServiceLimits, ServiceOptions, ServiceStore, ServiceTasks } from './http/service-options.ts'
 export { defaultPort, type Listening, type ListenOptions, listen } from './listen.ts'
-export { createService, type Service } from './service.ts'
+export { type ConnectionInfo, createService, type Service } from './service.ts'

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingMessage, Server } from 'node:http'
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import { checkCount, checkMethod } from '../core/check.ts'
@@ -21,7 +21,8 @@ export interface Listening {
   readonly host: string
   /** The port, also if it was chosen. */
   readonly port: number
-  /** Closes the service, then accepts no further connections and ends those that are left. */
+  /** Accepts no further connections, closes the service, and ends the connections that are left. Until then,
+   *  each of them ends after its next response. */
   close(): Promise<void>
 }
 
@@ -35,9 +36,16 @@ export async function listen(service: Service, options: ListenOptions = {}): Pro
   checkMethod(service, 'service', 'fetch', 'a service, such as createService() returns')
   const { host = '127.0.0.1', port = defaultPort, headersMs = 15_000 } = options
   checkCount(port, 'port', 0, 65_535)
+  let closed: Promise<void> | undefined
   const server = createAdaptorServer({
-    fetch: (request, { incoming }) =>
-      service.fetch(request, { address: (incoming as IncomingMessage).socket.remoteAddress ?? 'unknown' }),
+    fetch: (request, { incoming, outgoing }) => {
+      if (closed && outgoing instanceof ServerResponse) outgoing.shouldKeepAlive = false
+      return service.fetch(request, {
+        address: (incoming as IncomingMessage).socket.remoteAddress ?? 'unknown',
+        // An error of the body would be printed by the adapter, with its message and its stack.
+        close: () => void outgoing.destroy(),
+      })
+    },
     serverOptions: {
       headersTimeout: headersMs,
       // Bodies of JSON have their own, shorter limit. This one is for imports.
@@ -50,7 +58,6 @@ export async function listen(service: Service, options: ListenOptions = {}): Pro
   server.listen(port, host)
   await once(server, 'listening')
   const { port: used } = server.address() as AddressInfo
-  let closed: Promise<void> | undefined
   return { host, port: used, close: () => (closed ??= end(server, service)) }
 }
 
@@ -58,11 +65,10 @@ export async function listen(service: Service, options: ListenOptions = {}): Pro
 const graceMs = 1_000
 
 async function end(server: Server, service: Service): Promise<void> {
-  // Until the running turns have ended, requests are still answered: `/readyz` says that it shuts down.
-  await service.close()
   const ended = once(server, 'close')
   server.close()
   server.closeIdleConnections()
+  await service.close()
   const timer = setTimeout(() => server.closeAllConnections(), graceMs)
   await ended
   clearTimeout(timer)

@@ -6,24 +6,34 @@ import { version } from '../system/version.ts'
 import { createApp, type RequestFacts } from './http/app.ts'
 import { createAuthenticate } from './http/authenticate.ts'
 import { knownNames } from './http/check-address.ts'
-import { HttpError } from './http/http-error.ts'
-import { errorFacts, logRequest } from './http/log-request.ts'
+import { shuttingDown } from './http/http-error.ts'
+import { errorFacts, logCutOff, logFailedTurn, logRequest, type RequestEntry } from './http/log-request.ts'
 import { createMetrics } from './http/metrics.ts'
 import { openApiOf } from './http/openapi.ts'
 import { problemOf } from './http/problem.ts'
 import { defaultServiceLimits, type ServiceOptions, type ServiceStore } from './http/service-options.ts'
+import type { CutOff } from './http/stream.ts'
 import { allRoutes } from './routes/index.ts'
 import { createRunningTurns } from './turns/running-turns.ts'
 
 /** The HTTP service: a function from requests to responses. */
 export interface Service {
-  /** Answers a request. Never rejects. `address` is the client's, for the limit of wrong tokens. */
-  fetch(request: Request, info?: { readonly address?: string }): Promise<Response>
+  /** Answers a request. Never rejects. */
+  fetch(request: Request, info?: ConnectionInfo): Promise<Response>
   /** The OpenAPI 3.1 document, as `/api/v1/openapi.json` returns it. */
   openApi(): object
-  /** Ends the service: `/readyz` fails, followers are told to reconnect, and running turns finish within
-   *  `closeMs` or are stored as interrupted. The stores stay open. */
+  /** Ends the service: `/readyz` and all writes fail with 503, followers are told to reconnect, and running
+   *  turns finish within `closeMs` or are stored as interrupted. The stores stay open. */
   close(): Promise<void>
+}
+
+/** The connection of a request, as far as a server knows it. */
+export interface ConnectionInfo {
+  /** The address of the client, for the limit of wrong tokens. Default: all clients have one. */
+  readonly address?: string
+  /** Closes the connection. Called if a body breaks off after the response has begun. Default: the stream of
+   *  the body ends with an error, which does not say why. */
+  readonly close?: () => void
 }
 
 /** Creates the service. It opens nothing and listens nowhere: mount `fetch` in any server, or use `listen`.
@@ -56,7 +66,14 @@ export function createService(options: ServiceOptions): Service {
   const stores = new Map<string, Promise<ServiceStore>>()
   const opened = new Map<string, ServiceStore>()
   const metrics = createMetrics(options.metrics, () => [...opened.values()], now)
-  const turns = createRunningTurns(limits.maxTurns, metrics.openTurns)
+  const turns = createRunningTurns({
+    most: limits.maxTurns,
+    onCount: metrics.openTurns,
+    onFailed: ({ tenant, branch, requestId }, error) => {
+      const { conversationId: conversation } = branch
+      if (log) logFailedTurn(log, { request_id: requestId, tenant, conversation }, error)
+    },
+  })
   const closing = new AbortController()
 
   /** The store of a tenant, opened once. A failed attempt is repeated by the next request. */
@@ -91,8 +108,12 @@ export function createService(options: ServiceOptions): Service {
     metrics: () => metrics.text(),
     mcp: options.mcp ?? null,
     async ready() {
-      if (closing.signal.aborted) throw new HttpError('shutting_down', 'the service is shutting down')
+      if (closing.signal.aborted) throw shuttingDown()
       await options.tokens.findToken(unusedHash)
+    },
+    checkOpen({ method, operation }) {
+      // A turn that delays the end may be stopped.
+      if (closing.signal.aborted && method !== 'get' && operation !== 'stopTurn') throw shuttingDown()
     },
   })
 
@@ -102,13 +123,27 @@ export function createService(options: ServiceOptions): Service {
     onFailed: error => log?.warn({ error: errorFacts(error) }, 'sweep failed'),
   })
 
-  async function fetch(request: Request, info: { readonly address?: string } = {}): Promise<Response> {
+  async function fetch(
+    request: Request,
+    { address = 'unknown', close }: ConnectionInfo = {},
+  ): Promise<Response> {
     const start = performance.now()
     const requestId = requestIdOf(request)
     const facts: RequestFacts = {}
+    const entry = (status: number): RequestEntry => {
+      const { route = 'none', tenant, token, code } = facts
+      const ms = Math.round(performance.now() - start)
+      return { request_id: requestId, method: request.method, route, status, tenant, token, code, ms }
+    }
+    const cutOff: CutOff = error => {
+      if (log && !request.signal.aborted) logCutOff(log, entry(200), error)
+      // The status and the pieces before the error are sent first.
+      if (close) setImmediate(close)
+      return close ? null : brokenOff(requestId)
+    }
     let response: Response
     try {
-      response = await app.fetch(request, { address: info.address ?? 'unknown', requestId, facts })
+      response = await app.fetch(request, { address, requestId, facts, cutOff })
     } catch (error) {
       facts.error = error
       const { status, headers, body } = problemOf(error, requestId)
@@ -119,13 +154,9 @@ export function createService(options: ServiceOptions): Service {
     }
     response.headers.set('x-request-id', requestId)
     const seconds = (performance.now() - start) / 1_000
-    const { route = 'none', tenant, token, code, error } = facts
     const { status } = response
-    metrics.request(request.method, route, status, seconds)
-    if (log) {
-      const line = { request_id: requestId, method: request.method, route, status, tenant, token, code }
-      logRequest(log, { ...line, ms: Math.round(seconds * 1_000) }, error, request.signal.aborted)
-    }
+    metrics.request(request.method, facts.route ?? 'none', status, seconds)
+    if (log) logRequest(log, entry(status), facts.error, request.signal.aborted)
     return response
   }
 
@@ -146,6 +177,13 @@ const securityHeaders: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
+}
+
+/** The error of a body that broke off. Servers print such errors: it has neither the cause nor a stack. */
+function brokenOff(requestId: string): Error {
+  const error = new Error(`the response broke off: the log has the reason, with request_id ${requestId}`)
+  error.stack = `${error.name}: ${error.message}`
+  return error
 }
 
 /** The id that a proxy has given the request, or a new one. */

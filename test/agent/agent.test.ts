@@ -169,6 +169,7 @@ describe('a message that is sent twice with one key', () => {
     const first = await here.agent.ask('talk', 'hello', { key: 'discord:1' })
     const again = await here.another(['asked again']).ask('talk', 'hello', { key: 'discord:1' })
     expect([again.text, again.status, again.head]).toEqual(['first answer', 'complete', first.head])
+    expect([again.turn, again.usage]).toEqual(['discord:1', first.usage])
     expect(await said(here.store, 'talk')).toEqual(['user: hello', 'assistant: first answer'])
     expect(await statuses(here.store, 'talk')).toEqual(['complete'])
   })

@@ -10,6 +10,7 @@ import {
   askSchema,
   branchPatchSchema,
   conversationPatchSchema,
+  exportConversationQuery,
   listConversationsQuery,
   listMessagesQuery,
   newConversationSchema,
@@ -18,6 +19,9 @@ import {
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 
 const parent = '0b9f6a4e-6f0e-4a53-9b62-5d4f4f0f4b10'
+
+const roleSentence =
+  'messages[0].role must be "user", "assistant", "tool_result", "system", "tool" or "developer"'
 
 describe('requests', () => {
   it('describe messages without loss, including blocks of unknown types', async () => {
@@ -151,6 +155,30 @@ describe('requests', () => {
     ['a role without an order', listMessagesQuery, { roles: 'user' }, 'order'],
     ['a branch and a message', listMessagesQuery, { branch: 'main', at: 'x' }, 'at'],
   ]
+  const wordings: [schema: ZodType, body: object, sentence: string][] = [
+    [exportConversationQuery, { format: 'pdf' }, 'format must be "native", "markdown" or "html"'],
+    [listConversationsQuery, { limit: '0' }, 'limit must be at least 1'],
+    [listConversationsQuery, { limit: '99999999' }, 'limit must be at most 1000'],
+    [listConversationsQuery, { limit: '1.5' }, 'limit must be a whole number'],
+    [listConversationsQuery, { limit: 'x' }, 'limit must be a number'],
+    [
+      listConversationsQuery,
+      { updated_from: 'soon' },
+      'updated_from must be a time such as 2026-01-31T12:00:00Z',
+    ],
+    [appendSchema, {}, 'messages is required'],
+    [appendSchema, { messages: [] }, 'messages must have at least 1 item'],
+    [appendSchema, { messages: 'x' }, 'messages must be a list'],
+    [appendSchema, { messages: [{ role: 'poet', content: '' }] }, roleSentence],
+    [conversationPatchSchema, { metadata: 5 }, 'metadata must be an object'],
+    [conversationPatchSchema, { title: 5 }, 'title must be a text'],
+    [askSchema, {}, 'content give either content or blocks'],
+  ]
+  it.each(wordings)('are refused in plain English: %#', (schema, body, sentence) => {
+    const { field, problem } = firstProblem(schema.safeParse(body).error!)
+    expect(`${field} ${problem}`).toBe(sentence)
+  })
+
   it.each(refused)('refuse %s, and name the field', (_, schema, body, field) => {
     const { error } = schema.safeParse(body)
     expect(error && firstProblem(error)).toEqual({ field, problem: expect.stringMatching(/^[a-z]/) })

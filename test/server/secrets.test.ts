@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import pino from 'pino'
-import { expect, it } from 'vitest'
+import pino, { type Logger } from 'pino'
+import { expect, it, vi } from 'vitest'
 import { MissingKeyError } from '../../src/core/errors.ts'
-import { createService } from '../../src/server/index.ts'
+import type { Store } from '../../src/core/ports.ts'
+import { createService, listen } from '../../src/server/index.ts'
 import { openStore } from '../../src/stores/open.ts'
-import { startService } from './harness.ts'
+import { startService, type TestService } from './harness.ts'
 
 // 40 kinds of secrets in the form that they have, each with a part of its own that no other text contains.
 const kinds: readonly ((own: string) => string)[] = [
@@ -34,6 +35,73 @@ const secrets = [
   const own = `q7Zx${String(n).padStart(2, '0')}Hu5Tb8`
   return { own, text: form(own) }
 })
+
+/** The routes whose responses are sent while they are read. */
+const streams = [
+  '/api/v1/conversations/{id}',
+  '/api/v1/conversations/{id}/export',
+  '/api/v1/export',
+  '/api/v1/export',
+  '/api/v1/follow',
+]
+
+/** Serves the store such that it fails with a text in the middle of every kind of streamed response. Returns
+ *  the lines that went to the console. */
+async function breakOff(
+  { store, token }: TestService,
+  text: string,
+  log: Logger,
+): Promise<readonly unknown[]> {
+  const { conversation: made, branch } = await store.create()
+  const { id } = made
+  const long = { role: 'user', content: 'x'.repeat(1_000) } as const
+  await store.append(branch, null, Array(120).fill(long))
+  const failure = () => new Error(`query failed: ${text}`, { cause: new Error(text) })
+  let reads = 0
+  const failing: Partial<Store> = {
+    listPath: (...args) => (++reads > 1 ? Promise.reject(failure()) : store.listPath(...args)),
+    async *readRecords(...args) {
+      for await (const record of store.readRecords(...args)) {
+        yield record
+        // Enough for a first piece of the body.
+        if (record.kind === 'message' && record.seq === 100) throw failure()
+      }
+    },
+    async *follow(...args) {
+      for await (const event of store.follow(...args)) {
+        yield event
+        throw failure()
+      }
+    },
+  }
+  const broken = new Proxy(store, {
+    get: (target, name) => Reflect.get(name in failing ? failing : target, name),
+  })
+  const service = createService({ storeOf: async () => broken, tokens: store, log })
+  const listening = await listen(service, { port: 0 })
+  const printed: unknown[] = []
+  const spies = (['error', 'info', 'warn', 'log'] as const).map(name =>
+    vi.spyOn(console, name).mockImplementation((...words) => void printed.push(words)),
+  )
+  const headers = { authorization: `Bearer ${token}` }
+  const conversation = `/conversations/${id}`
+  for (const path of [conversation, `${conversation}/export`, '/export', `/follow?conversation=${id}`]) {
+    reads = 0
+    const response = await fetch(`http://127.0.0.1:${listening.port}/api/v1${path}`, { headers })
+    expect([path, response.status]).toEqual([path, 200])
+    const ending = await response.text().catch((error: Error) => error.message)
+    expect([path, ending.slice(-20)]).toEqual([path, 'terminated'])
+  }
+  // Mounted in another server, the stream ends with an error that a server may print.
+  const direct = await service.fetch(new Request(`http://localhost/api/v1/export`, { headers }))
+  const error: Error = await direct.text().catch(error => error)
+  for (const word of [error.message, error.stack, String(error.cause)])
+    expect(word).not.toMatch(/query failed|\.ts:/)
+  expect(error.message).toContain(direct.headers.get('x-request-id'))
+  await listening.close()
+  for (const spy of spies) spy.mockRestore()
+  return printed
+}
 
 it('writes no secret to logs, errors and metrics (R20)', async () => {
   expect(secrets).toHaveLength(40)
@@ -78,7 +146,10 @@ it('writes no secret to logs, errors and metrics (R20)', async () => {
     expect(failed.text).toMatch(/event: failed\ndata: .*"code":"model_failed".*wrong key in/)
     note(failed)
   }
-  service.store.listPath = () => Promise.reject(new Error(`query failed: ${secrets[0]!.text}`))
+  const printed = await breakOff(service, secrets[0]!.text, pino({ level: 'debug' }, stream))
+  expect(printed).toEqual([])
+  const broken = log.split('\n').filter(line => line.includes('"msg":"response broke off"'))
+  expect(broken.map(line => JSON.parse(line).route).toSorted()).toEqual(streams.toSorted())
   const metrics = (await service.call('//metrics')).text
   expect(log.split('\n').length).toBeGreaterThan(200)
   const has = (text: string) =>

@@ -120,6 +120,8 @@ it('serves blobs with ranges, for ever, and everything but plain images as a dow
   expect(await range('bytes=-5')).toEqual([206, `bytes ${size - 5}-${size - 1}/${size}`, 5])
   expect(await range(`bytes=10-`)).toEqual([206, `bytes 10-${size - 1}/${size}`, size - 10])
   expect((await range(`bytes=${size}-`)).slice(0, 2)).toEqual([416, `bytes */${size}`])
+  const head = await service.fetch(`/blobs/${blob}`, { method: 'HEAD' })
+  expect([head.headers.get('content-length'), await head.text()]).toEqual([String(size), ''])
   const cached = await service.fetch(`/blobs/${blob}`, { headers: { 'if-none-match': `"${blob}"` } })
   expect(cached.status).toBe(304)
 

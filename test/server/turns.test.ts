@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import pino from 'pino'
 import { describe, expect, it } from 'vitest'
 import { readEvents } from '../../src/client/read-events.ts'
 import { textOf } from '../../src/core/message.ts'
@@ -23,6 +26,29 @@ async function ended(service: TestService, id: string, key: string) {
   return expect
     .poll(async () => (await service.store.findTurn(id, key))?.status, { timeout: 10_000 })
     .not.toBe('open')
+}
+
+/** The events of an asked turn. */
+async function eventsOf(service: TestService, path: string, body: object, key: string) {
+  const headers = { accept: 'text/event-stream', 'idempotency-key': key }
+  const response = await service.fetch(path, { body, headers })
+  const events: { readonly type: string; readonly turn?: string }[] = []
+  for await (const { data } of readEvents(response.body!)) events.push(JSON.parse(data))
+  return events
+}
+
+/** Sends a request up to its last header. The returned function sends the rest, and reads the response. */
+async function beginRequest({ port, token }: TestService, line: string): Promise<() => Promise<string>> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const headers = [`Host: 127.0.0.1:${port}`, `Authorization: Bearer ${token}`, 'Content-Length: 0']
+  socket.write([`${line} HTTP/1.1`, ...headers, ''].join('\r\n'))
+  return async () => {
+    socket.write('\r\n')
+    let text = ''
+    for await (const piece of socket) text += piece
+    return text
+  }
 }
 
 async function textsIn({ store }: TestService, id: string, branch = 'main'): Promise<readonly string[]> {
@@ -98,6 +124,33 @@ describe('asking a model', () => {
     const other = { ...request, body: { content: 'Something else' } }
     expect((await service.call(path, other)).body).toMatchObject({ status: 422, code: 'key_reused' })
   })
+  it('answers a retry of an ended turn with its key, usage and text, also while another turn runs', async () => {
+    const hold = gate()
+    const script = [
+      { text: 'Once.', usage: { input: 7, output: 3 } },
+      { text: 'Later.', gate: hold.wait },
+    ]
+    await using service = await startService({ script })
+    const id = await newConversation(service)
+    const path = `/conversations/${id}/turns`
+    const first = await eventsOf(service, path, { content: 'How?' }, 'k1')
+    await service.call(path, { body: { content: 'And now?' } })
+    const again = await eventsOf(service, path, { content: 'How?' }, 'k1')
+    const [started, ...others] = first
+    expect(again).toEqual([started, others.at(-1)])
+    expect(again.at(-1)).toMatchObject({
+      turn: 'http:k1',
+      status: 'complete',
+      stop: 'stop',
+      text: 'Once.',
+      usage: { input: 7, output: 3 },
+    })
+    const stored = await service.call(`/conversations/${id}/turns`)
+    const keys = stored.body.items.map(({ key }: { key: string }) => key)
+    expect(keys).toContain(again.at(-1)!.turn)
+    expect(keys).toHaveLength(2)
+    hold.open()
+  })
   it('stops a turn and keeps what arrived', async () => {
     const hold = gate()
     const script = [
@@ -119,6 +172,31 @@ describe('asking a model', () => {
     expect([stopped.status, stopped.body.status]).toEqual([200, 'interrupted'])
     expect((await textsIn(service, id)).at(-1)).toMatch(/^one/)
     hold.open()
+  })
+  it('answers a retry of a stopped turn from the store, and continues one that a crash has interrupted', async () => {
+    const script = [{ text: 'one two three', gate: () => new Promise<void>(() => {}) }, 'Asked again.']
+    await using service = await startService({ script })
+    const id = await newConversation(service)
+    const path = `/conversations/${id}/turns`
+    const request = { body: { content: 'Count' }, headers: { 'idempotency-key': 'k1' } }
+    const first = await service.call(path, request)
+    await service.call(`${path}/${encodeURIComponent('http:k1')}`, { method: 'DELETE' })
+    expect(await service.call(path, request)).toMatchObject({ status: 202, body: first.body })
+    const events = await eventsOf(service, path, { content: 'Count' }, 'k1')
+    expect(events.map(({ type }) => type)).toEqual(['started', 'ended'])
+    expect(events[1]).toMatchObject({ turn: 'http:k1', status: 'interrupted', stop: 'aborted' })
+    const other = { ...request, body: { content: 'Something else' } }
+    expect((await service.call(path, other)).body).toMatchObject({ status: 422, code: 'key_reused' })
+    expect((await service.store.findTurn(id, 'http:k1'))?.status).toBe('interrupted')
+
+    const { conversation, branch } = await service.store.create()
+    const dead = { host: 'elsewhere', boot: 'b', pid: 1, startedAt: 0 }
+    const turn = { key: 'http:k1', step: 0, status: 'open', holder: dead } as const
+    await service.store.append(branch, null, [{ role: 'user', content: 'Count' }], { turn })
+    await service.store.endTurn(conversation.id, 'http:k1', { status: 'interrupted', heldBy: dead })
+    const resumed = await eventsOf(service, `/conversations/${conversation.id}/turns`, request.body, 'k1')
+    expect(resumed.map(({ type }) => type)).toContain('resumed')
+    expect(resumed.at(-1)).toMatchObject({ turn: 'http:k1', status: 'complete', text: 'Asked again.' })
   })
   it.each(['SQLite', 'PostgreSQL'])(
     'stops a turn that runs in another process, and keeps what arrived, on %s',
@@ -143,12 +221,13 @@ describe('asking a model', () => {
       expect([stopped.status, stopped.body.status]).toEqual([200, 'interrupted'])
       expect(await textsIn(other, id)).toEqual(['Count', expect.stringMatching(/^one /)])
       hold.open()
-      // The request of the first attempt does not stop the second one.
-      const { 'idempotency-key': key } = headers
-      await owner.call(`/conversations/${id}/turns`, { ...request, headers: { 'idempotency-key': key } })
-      await expect
-        .poll(async () => (await owner.store.findTurn(id, 'http:k1'))?.status, { timeout: 10_000 })
-        .toBe('complete')
+      // A retry, in any process, finds the stopped turn. A new question is asked, and the old request does
+      // not stop it.
+      const again = await other.fetch(`/conversations/${id}/turns`, { ...request, token: owner.token })
+      expect(await again.text()).toMatch(/^event: started\n.*\n\nevent: ended\n.*"status":"interrupted"/)
+      const next = { body: { content: 'Once more' }, headers: { 'idempotency-key': 'k2' } }
+      await owner.call(`/conversations/${id}/turns`, next)
+      await ended(owner, id, 'http:k2')
       expect((await textsIn(other, id)).at(-1)).toBe('Again.')
     },
   )
@@ -187,8 +266,10 @@ describe('asking a model', () => {
     expect(await textsIn(service, id, 'main-2')).toEqual(['A?', 'B?', 'Second.'])
     expect(await textsIn(service, id)).toEqual(['A?', 'First.'])
   })
-  it('reports a model that fails: as an event, and in the turn', async () => {
-    await using service = await startService({ script: [{ fail: 400, message: 'bad request' }] })
+  it('reports a model that fails: as an event, in the turn, and in the log', async () => {
+    const lines: string[] = []
+    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+    await using service = await startService({ script: [{ fail: 400, message: 'bad request' }], log })
     const id = await newConversation(service)
     const headers = { accept: 'text/event-stream' }
     const response = await service.fetch(`/conversations/${id}/turns`, { body: { content: 'How?' }, headers })
@@ -196,6 +277,18 @@ describe('asking a model', () => {
     for await (const { data } of readEvents(response.body!)) events.push(JSON.parse(data))
     expect(events.at(-1)).toMatchObject({ type: 'failed', problem: { status: 502, code: 'model_failed' } })
     expect((await service.store.listTurns(id)).items[0]!.status).toBe('failed')
+    const line = {
+      level: 40,
+      msg: 'turn failed',
+      code: 'model_failed',
+      model: 'scripted',
+      model_status: 400,
+      request_id: response.headers.get('x-request-id'),
+      tenant: 'default',
+      conversation: id,
+    }
+    expect(lines.map(text => JSON.parse(text)).filter(({ level }) => level >= 40)).toMatchObject([line])
+    expect(lines.join('')).not.toContain('bad request')
   })
 })
 
@@ -239,6 +332,29 @@ describe('limits of turns', () => {
     const closing = service.close()
     await closing
     expect(statuses.sort()).toEqual(['complete', 'interrupted'])
+  })
+  it('accepts no connection while it closes, refuses writes on open ones, and lets a turn be stopped', async () => {
+    const service = await startService({ script: [{ text: 'one', gate: () => new Promise(() => {}) }] })
+    const id = await newConversation(service)
+    const path = `/api/v1/conversations/${id}/turns`
+    const { body } = await service.call(`/conversations/${id}/turns`, { body: { content: 'Go' } })
+    const begun = await Promise.all([
+      beginRequest(service, 'POST /api/v1/conversations'),
+      beginRequest(service, `GET ${path}`),
+      beginRequest(service, `DELETE ${path}/${encodeURIComponent(body.turn)}`),
+    ])
+    // Its response shows that the service has seen the bytes before it.
+    await service.call('/stats')
+    const closing = service.close()
+    await expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed')
+    const answers: string[] = []
+    for (const finish of begun) answers.push(await finish())
+    for (const answer of answers) expect(answer).toMatch(/^connection: close\r$/im)
+    expect(answers[0]).toMatch(/^HTTP\/1.1 503 .*"code":"shutting_down"/s)
+    expect(answers[0]).toMatch(/^retry-after: 2\r$/im)
+    expect(answers[1]).toMatch(/^HTTP\/1.1 200 .*"status":"open"/s)
+    expect(answers[2]).toMatch(/^HTTP\/1.1 200 .*"status":"interrupted"/s)
+    await closing
   })
   it('does not ask models without an agent', async () => {
     await using service = await startService({ agentOf: undefined as never })

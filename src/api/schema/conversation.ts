@@ -24,7 +24,9 @@ export const conversationFields = {
   messages: countSchema.describe('on all branches'),
   branches: countSchema,
   tokens: countSchema,
-  cost_usd: dollarsSchema,
+  cost_usd: dollarsSchema.describe(
+    'US dollars; null if tokens were used at an unknown price, or in a conversation that names no model',
+  ),
   created_at: timeSchema,
   updated_at: timeSchema,
   expires_at: timeSchema.nullable(),

@@ -1,4 +1,5 @@
 import type { ZodError } from 'zod'
+import { type Issue, plainProblem } from './plain-problem.ts'
 
 /** One thing that is wrong with a request. */
 export interface RequestProblem {
@@ -7,8 +8,6 @@ export interface RequestProblem {
   /** What is wrong with it, as the rest of a sentence that begins with the field. */
   readonly problem: string
 }
-
-type Issue = ZodError['issues'][number]
 
 /** The first problem of a request. In a union of blocks it is the one of the type that was given. */
 export function firstProblem(error: ZodError): RequestProblem {
@@ -23,8 +22,8 @@ function problemOf(issue: Issue, before: readonly PropertyKey[]): RequestProblem
     if (nearest !== undefined) return problemOf(nearest, path)
   }
   if (issue.code === 'unrecognized_keys')
-    return { field: fieldOf([...path, issue.keys[0]!]), problem: 'is not a field here' }
-  return { field: fieldOf(path), problem: lowerCase(issue.message) }
+    return { field: fieldOf([...path, issue.keys[0]!]), problem: plainProblem(issue) }
+  return { field: fieldOf(path), problem: plainProblem(issue) }
 }
 
 /** The first issue of the option that fits best: one whose `type` was right. */
@@ -45,9 +44,4 @@ function fieldOf(path: readonly PropertyKey[]): string {
     if (typeof key === 'number') return `${text}[${key}]`
     return text === '' ? String(key) : `${text}.${String(key)}`
   }, '')
-}
-
-/** The messages of zod are sentences of their own. */
-function lowerCase(message: string): string {
-  return message === '' ? 'is invalid' : message[0]!.toLowerCase() + message.slice(1)
 }

@@ -34,7 +34,12 @@ export const resetDoneSchema = z
     message: z.string(),
     conversation: idSchema,
     branch: z.string(),
-    archived: z.string().nullable().describe('the branch with the messages; null if there were none'),
+    archived: z
+      .string()
+      .nullable()
+      .describe(
+        'the branch with the messages; null if there were none and the request had no Idempotency-Key',
+      ),
   })
   .meta({ id: 'ResetDone', description: 'The branch is empty now.' })
 

@@ -15,11 +15,9 @@ export const turnSchema = z
     model: z.string().nullable(),
     prompt_hash: z.string().nullable().describe('SHA-256 of the system prompt, in hexadecimal'),
     usage: usageSchema,
-    holder: z
-      .strictObject({ host: z.string(), pid: z.int() })
+    lease_until: timeSchema
       .nullable()
-      .describe('the process that holds it while it is open'),
-    lease_until: timeSchema.nullable(),
+      .describe('when another process may take an open turn over, unless its own renews it'),
     started_at: timeSchema,
     ended_at: timeSchema.nullable(),
   })

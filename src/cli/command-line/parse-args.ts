@@ -128,6 +128,8 @@ function checkBehind(command: Command, words: readonly string[], behind: readonl
 }
 
 function article(name: string): string {
+  const choices = name.split('|')
+  if (choices.length > 1) return `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`
   return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`
 }
 

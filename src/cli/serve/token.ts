@@ -17,7 +17,7 @@ export const tokenCommand: CommandHandler = async (args, context) => {
   const tenant = textOption(args, 'tenant')
   switch (action) {
     case 'create':
-      return withTokens(context, tenant, tokens => create(tokens, name ?? 'unnamed', args, context))
+      return withTokens(context, tenant, tokens => create(tokens, name, args, context))
     case 'ls':
     case 'list':
       return withTokens(context, tenant, tokens => list(tokens, context))
@@ -45,12 +45,17 @@ async function withTokens(
   return exitCode.ok
 }
 
-async function create(tokens: TokenKeeper, name: string, args: Args, context: CommandContext): Promise<void> {
+async function create(
+  tokens: TokenKeeper,
+  name: string | undefined,
+  args: Args,
+  context: CommandContext,
+): Promise<void> {
   const expiresAt = expiryOf(args, context.now())
   const secret = newSecret()
   const token = await tokens.addToken({
     hash: hashOfSecret(secret),
-    name,
+    name: name ?? 'unnamed',
     scopes: scopesOf(args),
     ...(expiresAt && { expiresAt }),
   })
@@ -59,6 +64,7 @@ async function create(tokens: TokenKeeper, name: string, args: Args, context: Co
   const until = token.expiresAt ? `, until ${token.expiresAt.toISOString()}` : ''
   const facts = `${token.id}: ${token.scopes.join(', ')}${until}`
   printNote(context, `${facts}. It is shown only now: skein token revoke ${token.id} takes it back`)
+  if (name === undefined) printNote(context, 'it has no name. skein token create <name> gives one')
 }
 
 function expiryOf(args: Args, now: number): Date | null {

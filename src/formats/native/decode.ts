@@ -40,17 +40,22 @@ export function nativeDecoder(): NativeDecoder {
   const blobs = blobJoiner()
   const noted = new Set<string>()
   let last = 0
+  let isLastBad = false
   let section = newSection({ begun: false, minor: 0 })
 
   return {
     take(line) {
       last = line.number
-      return 'fault' in line ? fault(line.fault) : takeText(line.text)
+      const taken = 'fault' in line ? fault(line.fault) : takeText(line.text)
+      isLastBad = taken.some(({ type }) => type === 'fault')
+      return taken
     },
     end() {
       const cut = cutBlob()
       if (last === 0) return fault('the file is empty')
-      return section.ended ? cut : [...cut, ...fault('the file is cut off: its last line is missing')]
+      // A damaged last line is reported once.
+      if (section.ended || (isLastBad && cut.length === 0)) return cut
+      return [...cut, ...fault('the file is cut off: its last line is missing')]
     },
   }
 
@@ -233,7 +238,7 @@ function parsed(text: string): JsonObject | null {
 
 function reasonFor(text: string, count: number): string {
   return text.startsWith('{') || count > 0
-    ? `the line is torn${found(count)}`
+    ? `the line is not complete JSON${found(count)}`
     : 'the line is not a JSON object'
 }
 

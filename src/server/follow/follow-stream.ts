@@ -4,6 +4,7 @@ import type { ActivityEvent, FollowEvent, Follower, TaskEvent } from '../../core
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { MessageReader } from '../../core/ports.ts'
+import { type CutOff, StalledReaderError } from '../http/stream.ts'
 import { eventText } from '../turns/event-stream.ts'
 import { type StreamPosition, writeEventId } from './event-id.ts'
 
@@ -22,6 +23,8 @@ export interface FollowStreamOptions {
   readonly signal: AbortSignal
   /** Whether an open turn is being answered. */
   readonly isLive: IsLive
+  /** Called if the stream fails. */
+  readonly cutOff: CutOff
   /** Called once, when the stream has ended. */
   onEnd(): void
   /** Milliseconds between two heartbeats, and after which a reader that takes nothing is disconnected.
@@ -138,7 +141,7 @@ export async function followStream(
   async function room(): Promise<void> {
     if (controller.desiredSize! > 0) return
     roomFor ??= Promise.withResolvers()
-    stalled ??= setTimeout(() => end(new Error('the reader took nothing')), stalledMs).unref()
+    stalled ??= setTimeout(() => end(new StalledReaderError()), stalledMs).unref()
     await roomFor.promise
   }
 
@@ -159,8 +162,9 @@ export async function followStream(
     roomFor?.resolve()
     stop.abort()
     try {
+      const shown = reason === undefined ? null : options.cutOff(reason)
       if (reason === undefined) controller.close()
-      else controller.error(reason)
+      else if (shown !== null) controller.error(shown)
     } catch {
       // The reader has cancelled the stream.
     }

@@ -1,13 +1,15 @@
 import { type Context, Hono } from 'hono'
 import type { ZodType } from 'zod'
+import type { AccessToken } from '../../core/access-token.ts'
 import { InvalidError } from '../../core/errors.ts'
 import { type Authenticate, checkScope } from './authenticate.ts'
 import { checkAddress, type KnownNames } from './check-address.ts'
 import { HttpError } from './http-error.ts'
 import { problemOf } from './problem.ts'
 import { type BodyLimits, readJson } from './read-json.ts'
-import { parseWith, queryOf, type Route, type RouteInput } from './route.ts'
+import { type Caller, parseWith, queryOf, type Route, type RouteInput } from './route.ts'
 import type { ServiceOptions, ServiceStore } from './service-options.ts'
+import type { CutOff } from './stream.ts'
 
 /** What is known of a request besides itself. */
 export interface RequestInfo {
@@ -17,6 +19,8 @@ export interface RequestInfo {
   readonly requestId: string
   /** Filled in while the request is answered, for the log. */
   readonly facts: RequestFacts
+  /** Called if the body of the response breaks off. */
+  readonly cutOff: CutOff
 }
 
 /** Facts of a request for the log. They hold no content. */
@@ -51,6 +55,8 @@ export interface AppOptions {
   metrics(): Promise<{ readonly text: string; readonly mediaType: string }>
   /** Throws if requests cannot be answered. */
   ready(): Promise<void>
+  /** Throws if the service is shutting down and the route would begin something new. */
+  checkOpen(route: Route): void
   /** Answers requests to `/mcp`. Null: there is nothing at that address. */
   readonly mcp: NonNullable<ServiceOptions['mcp']> | null
 }
@@ -96,8 +102,15 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
       const { token } = await admit(c, options, 'read')
       return mcp(c.req.raw, token)
     })
-  addMethodNotAllowed(app, options.routes)
-  app.notFound(c => respond(c, new HttpError('no_route', 'there is nothing at this address')))
+  addMethodNotAllowed(app, options)
+  app.notFound(async c => {
+    // Below /api, addresses are not shown to callers without a token.
+    if (/^\/api(\/|$)/.test(c.req.path)) await authenticate(c, options)
+    const slashless = c.req.path.replace(/\/+$/, '')
+    const isSlashed = slashless !== c.req.path && options.routes.some(route => isAt(route, slashless))
+    const facts = isSlashed ? { hint: 'Leave out the slash at the end.' } : {}
+    return respond(c, new HttpError('no_route', 'there is nothing at this address', facts))
+  })
   app.onError((error, c) => respond(c, error))
   return app
 }
@@ -107,6 +120,7 @@ function addRoute(app: Hono<AppEnv>, route: Route, options: AppOptions): void {
   app.on(route.method.toUpperCase(), patternOf(path), async c => {
     c.env.facts.route = path
     const caller = await admit(c, options, route.scope)
+    options.checkOpen(route)
     const request = c.req.raw
     const input: RouteInput<unknown, unknown, unknown> = {
       params: route.params ? parseWith(route.params, c.req.param(), 'path') : undefined,
@@ -114,25 +128,32 @@ function addRoute(app: Hono<AppEnv>, route: Route, options: AppOptions): void {
       body: route.body ? await bodyOf(route, request, options.limits) : undefined,
       request,
       caller,
+      cutOff: c.env.cutOff,
     }
     return route.handle(input)
   })
 }
 
 /** Checks host, origin, token and scope. */
-async function admit(
-  c: Context<AppEnv>,
-  options: AppOptions,
-  scope: Route['scope'],
-): Promise<RouteInput<unknown, unknown, unknown>['caller']> {
-  const request = c.req.raw
-  const { address, requestId, facts } = c.env
-  checkAddress(request, options.known)
-  const token = await options.authenticate(request, address)
+async function admit(c: Context<AppEnv>, options: AppOptions, scope: Route['scope']): Promise<Caller> {
+  const token = await authenticate(c, options)
+  checkScope(token, scope)
+  return { token, store: await options.storeOf(token.tenant), requestId: c.env.requestId }
+}
+
+/** Checks host, origin and token. */
+async function authenticate(c: Context<AppEnv>, options: AppOptions): Promise<AccessToken> {
+  const { address, facts } = c.env
+  checkAddress(c.req.raw, options.known)
+  const token = await options.authenticate(c.req.raw, address)
   facts.tenant = token.tenant
   facts.token = token.id
-  checkScope(token, scope)
-  return { token, store: await options.storeOf(token.tenant), requestId }
+  return token
+}
+
+/** Whether the route has this address. */
+function isAt({ path }: Route, address: string): boolean {
+  return new RegExp(`^/api/v1${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(address)
 }
 
 const noQuery = {} as const
@@ -158,11 +179,12 @@ function patternOf(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-function addMethodNotAllowed(app: Hono<AppEnv>, routes: readonly Route[]): void {
-  for (const [path, known] of Map.groupBy(routes, ({ path }) => path)) {
+function addMethodNotAllowed(app: Hono<AppEnv>, options: AppOptions): void {
+  for (const [path, known] of Map.groupBy(options.routes, ({ path }) => path)) {
     const allow = [...new Set(known.map(({ method }) => method.toUpperCase()))].join(', ')
-    app.all(patternOf(`/api/v1${path}`), c => {
+    app.all(patternOf(`/api/v1${path}`), async c => {
       c.env.facts.route = `/api/v1${path}`
+      await authenticate(c, options)
       const error = new HttpError('wrong_method', `this address takes ${allow}`, { headers: { allow } })
       return respond(c, error)
     })

@@ -50,8 +50,10 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   function checkFlood(hash: string, address: string): void {
     const entry = wrong.get(address)
     if (!entry || entry.until <= now() || entry.count < wrongTokens || found.has(hash)) return
+    const seconds = Math.ceil((entry.until - now()) / 1_000)
     throw new HttpError('too_many_requests', 'too many wrong tokens from this address', {
-      retryAfter: (entry.until - now()) / 1_000,
+      retryAfter: seconds,
+      hint: `Wait ${seconds} s. Tokens that this process has accepted before still work.`,
     })
   }
 
@@ -108,6 +110,7 @@ export function checkScope({ scopes }: AccessToken, scope: TokenScope): void {
   if (scopes.includes(scope)) return
   throw new HttpError('wrong_scope', `the token does not have the scope ${scope}`, {
     members: { scope },
+    hint: `Make a token that has it: skein token create --scope ${scope}`,
     headers: { 'www-authenticate': `Bearer realm="skein", error="insufficient_scope", scope="${scope}"` },
   })
 }

@@ -1,22 +1,48 @@
-/** The refusals that only HTTP knows, with their status and the title that all of one code have. All other
- *  problems have the code of a `SkeinError`. */
+/** A kind of refusal. */
+interface HttpErrorEntry {
+  readonly status: number
+  /** The title that all refusals of one code have. */
+  readonly title: string
+  /** The next step, for refusals that do not name one. Null if their message says it all. */
+  readonly hint: string | null
+}
+
+const seeDocument = 'All addresses are in the OpenAPI document: /api/v1/openapi.json'
+
+/** The refusals that only HTTP knows. All other problems have the code of a `SkeinError`. */
 export const httpErrors = {
-  token_in_url: { status: 400, title: 'The URL contains a token' },
-  unauthorized: { status: 401, title: 'No valid token' },
-  wrong_scope: { status: 403, title: 'The token does not have the scope' },
-  foreign_origin: { status: 403, title: 'The page has another origin' },
-  no_route: { status: 404, title: 'There is nothing at this address' },
-  wrong_method: { status: 405, title: 'The address does not take this method' },
-  too_slow: { status: 408, title: 'The body arrives too slowly' },
-  too_large: { status: 413, title: 'The body is too large' },
-  wrong_media_type: { status: 415, title: 'The body has the wrong media type' },
-  wrong_range: { status: 416, title: 'The range is outside the blob' },
-  unknown_host: { status: 421, title: 'The service does not answer for this host' },
-  too_many_requests: { status: 429, title: 'Too many wrong tokens, or too many running turns' },
-  failure: { status: 500, title: 'The service failed' },
-  no_models: { status: 503, title: 'The service does not ask models' },
-  shutting_down: { status: 503, title: 'The service is shutting down' },
-} as const
+  token_in_url: { status: 400, title: 'The URL contains a token', hint: null },
+  unauthorized: { status: 401, title: 'No valid token', hint: null },
+  wrong_scope: { status: 403, title: 'The token does not have the scope', hint: null },
+  foreign_origin: {
+    status: 403,
+    title: 'The page has another origin',
+    hint: 'Name its address in server.public_url of skein.yaml.',
+  },
+  no_route: { status: 404, title: 'There is nothing at this address', hint: seeDocument },
+  wrong_method: { status: 405, title: 'The address does not take this method', hint: seeDocument },
+  too_slow: { status: 408, title: 'The body arrives too slowly', hint: 'Send it again, in one piece.' },
+  too_large: { status: 413, title: 'The body is too large', hint: null },
+  wrong_media_type: { status: 415, title: 'The body has the wrong media type', hint: null },
+  wrong_range: {
+    status: 416,
+    title: 'The range is outside the blob',
+    hint: 'Content-Range has the size of the blob.',
+  },
+  unknown_host: { status: 421, title: 'The service does not answer for this host', hint: null },
+  too_many_requests: { status: 429, title: 'Too many wrong tokens, or too many running turns', hint: null },
+  failure: {
+    status: 500,
+    title: 'The service failed',
+    hint: 'The log of the service names the cause, with the request_id of this response.',
+  },
+  no_models: {
+    status: 503,
+    title: 'The service does not ask models',
+    hint: 'Append messages instead, or send the request to a service that has models.',
+  },
+  shutting_down: { status: 503, title: 'The service is shutting down', hint: null },
+} as const satisfies Readonly<Record<string, HttpErrorEntry>>
 
 /** The code of such a refusal. */
 export type HttpErrorCode = keyof typeof httpErrors
@@ -49,4 +75,10 @@ export class HttpError extends Error {
     this.code = code
     this.facts = facts
   }
+}
+
+/** The refusal of requests that would begin something new. */
+export function shuttingDown(): HttpError {
+  const hint = 'Try again: another process, or the next one of this service, takes the request.'
+  return new HttpError('shutting_down', 'the service is shutting down', { retryAfter: 2, hint })
 }

@@ -15,7 +15,7 @@ const mostLevels = 200
 /** Reads the body of a request as JSON. Refuses other media types with 415, large bodies with 413, slow ones
  *  with 408, and everything that is not UTF-8 or not JSON with InvalidError. */
 export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
-  checkMediaType(request.headers.get('content-type'))
+  checkMediaType(request, /^application\/(json|[\w.-]+\+json)$/i, 'application/json')
   const text = decode(await readBytes(request, limits))
   if (levelsOf(text) > mostLevels) throw new InvalidError('body', `has more than ${mostLevels} levels`)
   try {
@@ -25,9 +25,12 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   }
 }
 
-function checkMediaType(type: string | null): void {
-  if (type === null || /^application\/(json|[\w.-]+\+json)\s*(;|$)/i.test(type)) return
-  throw new HttpError('wrong_media_type', 'the body must be application/json')
+/** Refuses a body of another media type with 415. A body without one is accepted. */
+export function checkMediaType({ headers }: Request, accepted: RegExp, wanted: string): void {
+  const [type = ''] = (headers.get('content-type') ?? '').split(';')
+  if (type === '' || accepted.test(type.trim())) return
+  const hint = `Send the header Content-Type: ${wanted} (curl: -H 'Content-Type: ${wanted}')`
+  throw new HttpError('wrong_media_type', `the body must be ${wanted}`, { hint })
 }
 
 async function readBytes(request: Request, limits: BodyLimits): Promise<Uint8Array> {

@@ -3,6 +3,7 @@ import { firstProblem } from '../../api/schema/index.ts'
 import type { AccessToken, TokenScope } from '../../core/access-token.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { ServiceStore } from './service-options.ts'
+import type { CutOff } from './stream.ts'
 
 /** The sender of a request that carries a valid token. */
 export interface Caller {
@@ -26,6 +27,8 @@ export interface RouteInput<Params, Query, Body> {
   readonly request: Request
   /** The sender. */
   readonly caller: Caller
+  /** For bodies that are read while they are sent. */
+  readonly cutOff: CutOff
 }
 
 /** A response of a route, for the OpenAPI document. */

@@ -1,14 +1,25 @@
 /** The size from which a piece is sent: small pieces cost more than their bytes. */
 const pieceSize = 16_384
 
+/** Called if a body breaks off after its response has begun. Logs the error. Returns the error for the
+ *  stream, which says nothing about the cause, or null if the connection was closed instead. */
+export type CutOff = (error: unknown) => Error | null
+
+/** The reader of a stream has taken nothing for too long. */
+export class StalledReaderError extends Error {
+  constructor() {
+    super('the reader took nothing')
+    this.name = 'StalledReaderError'
+  }
+}
+
 /** A response whose body is read as fast as the client takes it. Waits for the first piece, so that an error
- *  before it gets a status of its own; a later one breaks the connection. `onEnd` is called when the body has
- *  ended, with false if the client went away or reading failed. */
+ *  before it gets a status of its own; a later one cuts the connection. */
 export async function streamed(
   pieces: AsyncIterable<string | Uint8Array>,
-  init: { readonly status?: number; readonly headers: Readonly<Record<string, string>> },
-  onEnd?: (isComplete: boolean) => void,
+  init: { readonly headers: Readonly<Record<string, string>>; readonly cutOff: CutOff },
 ): Promise<Response> {
+  const { headers, cutOff } = init
   const iterator = inPieces(pieces)[Symbol.asyncIterator]()
   let next = await iterator.next()
   const body = new ReadableStream<Uint8Array>(
@@ -16,25 +27,33 @@ export async function streamed(
       async pull(controller) {
         if (next.done) {
           controller.close()
-          onEnd?.(true)
           return
         }
         controller.enqueue(next.value)
         try {
           next = await iterator.next()
         } catch (error) {
-          controller.error(error)
-          onEnd?.(false)
+          return breakOff(controller, cutOff(error))
         }
       },
       async cancel() {
-        onEnd?.(false)
         await iterator.return?.(undefined)
       },
     },
     { highWaterMark: 0 },
   )
-  return new Response(body, init)
+  return new Response(body, { headers })
+}
+
+/** Ends a stream that failed. While its connection is being closed it stays silent: its end would make the
+ *  body look complete. */
+export function breakOff(
+  controller: ReadableStreamDefaultController<Uint8Array>,
+  shown: Error | null,
+): Promise<void> {
+  if (shown === null) return new Promise(() => undefined)
+  controller.error(shown)
+  return Promise.resolve()
 }
 
 async function* inPieces(parts: AsyncIterable<string | Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -97,7 +97,7 @@ type Unset<T> = { readonly [K in keyof T]?: T[K] | undefined }
  *  turn cannot continue here and now, another process continues it. */
 async function resumeTurn(
   { agentOf, turns }: RouteContext,
-  { store, token }: Caller,
+  { store, token, requestId }: Caller,
   { conversationId: id, turn: key }: StoredApproval,
 ): Promise<boolean> {
   const waiting = await store.listApprovals({ conversationId: id })
@@ -106,7 +106,7 @@ async function resumeTurn(
   try {
     const agent = await agentOf(token.tenant, keptModel(await store.getConversation(id)))
     const branch = { conversationId: id, name: turn.branch }
-    await turns.start({ tenant: token.tenant, branch, key, message: null, agent, store })
+    await turns.start({ tenant: token.tenant, branch, key, message: null, agent, store, requestId })
     return true
   } catch (error) {
     if (error instanceof HttpError || error instanceof BusyError) return false

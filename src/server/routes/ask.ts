@@ -12,13 +12,22 @@ import type { BranchRef } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { BusyError, checkNotOwned, KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import { conversationId, messageId } from '../../core/ids.ts'
+import type { NewMessage } from '../../core/message.ts'
+import type { Turn } from '../../core/turn.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { HttpError } from '../http/http-error.ts'
-import { idempotencyHeader, idempotencyKey, turnKeyOf } from '../http/idempotency.ts'
+import {
+  findNamedTurn,
+  idempotencyHeader,
+  idempotencyKey,
+  turnKeyOf,
+  turnKeyParam,
+} from '../http/idempotency.ts'
 import { problemOf } from '../http/problem.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { eventStreamHeaders, eventText, withHeartbeat } from '../turns/event-stream.ts'
-import { requestStop } from '../turns/stop-requests.ts'
+import { requestStop, whenStopped } from '../turns/stop-requests.ts'
+import { findFinishedTurn, storedTurnEvents } from '../turns/stored-turn.ts'
 import { createSibling } from './create-sibling.ts'
 import { isLiveAt } from './read-overview.ts'
 import type { RouteContext } from './route-context.ts'
@@ -39,7 +48,8 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
       description:
         'Returns when the prompt is stored. With `Accept: text/event-stream`, the response is the events of the ' +
         'turn. The turn continues when the connection is closed. Only tools that are read-only or named in ' +
-        '`tools.allow` run.',
+        '`tools.allow` run. The key of the turn is `http:` and the Idempotency-Key. A retry continues a turn that a ' +
+        'crash or a failure has cut off; a turn that is complete, or that was stopped, is answered from the store.',
       params: z.strictObject({ id: z.string().describe('full id of a conversation') }),
       body: askSchema,
       headers: { ...idempotencyHeader, Accept: 'text/event-stream returns the events of the turn' },
@@ -50,7 +60,7 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
           mediaType: 'text/event-stream',
         },
       },
-      async handle({ params, body, request, caller }) {
+      async handle({ params, body, request, caller, cutOff }) {
         const open = agentOf
         if (!open) throw new HttpError('no_models', 'this service does not ask models')
         const { store, token, requestId } = caller
@@ -59,6 +69,19 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
           throw new NotFoundError('conversation', conversation.id, { trashed: true })
         checkNotOwned(conversation)
         const given = idempotencyKey(request)
+        const key = given === null ? `http:${randomUUID()}` : turnKeyOf(given)
+        const message: NewMessage = { role: 'user', content: newContentOf(body) }
+        if (given !== null) {
+          const name = body.branch ?? conversation.activeBranch
+          const finished = await findFinishedTurn(
+            store,
+            { conversationId: conversation.id, name },
+            key,
+            message,
+          )
+          const asked = body.at === undefined ? name : given
+          if (finished) return respondFromStore(store, finished, asked, request)
+        }
         const agent = await open(token.tenant, body.model ?? keptModel(conversation))
         // A request that is refused must not leave a branch behind.
         if (body.at !== undefined) turns.checkRoom()
@@ -66,14 +89,15 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
         const turn = await turns.start({
           tenant: token.tenant,
           branch,
-          key: given === null ? `http:${randomUUID()}` : turnKeyOf(given),
-          message: { role: 'user', content: newContentOf(body) },
+          key,
+          message,
           agent,
           store,
+          requestId,
         })
         if (!wantsEvents(request)) return json({ turn: turn.key, branch: turn.branch.name }, 202)
         const events = textsOf(turn.events, requestId, () => metrics.resumed('interrupted_turn'))
-        return new Response(withHeartbeat(events), { headers: eventStreamHeaders })
+        return new Response(withHeartbeat(events, cutOff), { headers: eventStreamHeaders })
       },
     }),
     route({
@@ -86,21 +110,24 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
       description:
         'Returns when the turn is stored. A turn of another process of the service is stopped by that process, ' +
         'within a second. A turn of another program, such as a chat, is not stopped: 409. A turn that has ' +
-        'ended stays as it is.',
-      params: z.strictObject({ id: z.string().describe('full id of a conversation'), key: z.string() }),
+        'ended stays as it is. A retry of a stopped turn does not ask the model again.',
+      params: z.strictObject({ id: z.string().describe('full id of a conversation'), key: turnKeyParam }),
       responses: { 200: { description: 'The turn as it is now', schema: turnSchema } },
       async handle({ params, request, caller: { store, token } }) {
         const id = conversationId(params.id, 'id')
-        const isHere = await turns.stop(token.tenant, id, params.key)
-        let turn = await store.findTurn(id, params.key)
+        const isRunning = turns.isRunning(token.tenant, id, params.key)
+        const key = isRunning ? params.key : ((await findNamedTurn(store, id, params.key))?.key ?? params.key)
+        // At the same time: a store that is away must not delay the stop.
+        const [isHere] = await Promise.all([turns.stop(token.tenant, id, key), requestStop(store, id, key)])
+        let turn = await store.findTurn(id, key)
         if (!isHere && turn?.status === 'open') {
           // Its process may have died.
           const ended = await takeOver(store, id, turn.branch)
-          turn = ended.find(one => one.turn.key === params.key)?.turn ?? turn
+          turn = ended.find(one => one.turn.key === key)?.turn ?? turn
         }
         if (!isHere && turn?.status === 'open') {
           const signal = AbortSignal.any([request.signal, closing])
-          turn = await requestStop(store, id, params.key, { waitMs: limits.stopMs, signal })
+          turn = await whenStopped(store, id, key, { waitMs: limits.stopMs, signal })
         }
         if (!turn) throw new NotFoundError('turn', params.key)
         if (!isHere && isLive(turn))
@@ -135,6 +162,18 @@ async function branchOf(
     if (!(error instanceof KeyReusedError)) throw error
     return { conversationId: id, name: key }
   }
+}
+
+/** The response to a retry of a finished turn. No model is asked. */
+async function respondFromStore(
+  store: Caller['store'],
+  turn: Turn,
+  askedBranch: string,
+  request: Request,
+): Promise<Response> {
+  if (!wantsEvents(request)) return json({ turn: turn.key, branch: turn.branch }, 202)
+  const events = await storedTurnEvents(store, turn, askedBranch)
+  return new Response(events.map(eventText).join(''), { headers: eventStreamHeaders })
 }
 
 function wantsEvents({ headers }: Request): boolean {

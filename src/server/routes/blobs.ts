@@ -40,11 +40,18 @@ export function blobRoutes(): readonly Route[] {
         const headers = { ...headersFor(bytes, hash), etag }
         if (request.headers.get('if-none-match') === etag) return new Response(null, { status: 304, headers })
         const range = rangeOf(request.headers.get('range'), bytes.byteLength)
-        if (range === null) return new Response(asBody(bytes), { headers })
+        // A HEAD request has no body to count.
+        const size = (length: number) => ({ 'content-length': String(length) })
+        if (range === null)
+          return new Response(asBody(bytes), { headers: { ...headers, ...size(bytes.byteLength) } })
         const [start, end] = range
         return new Response(asBody(bytes.subarray(start, end + 1)), {
           status: 206,
-          headers: { ...headers, 'content-range': `bytes ${start}-${end}/${bytes.byteLength}` },
+          headers: {
+            ...headers,
+            ...size(end - start + 1),
+            'content-range': `bytes ${start}-${end}/${bytes.byteLength}`,
+          },
         })
       },
     }),

@@ -5,12 +5,13 @@ import { branchHeadSchema, branchSchema, doneSchema } from '../../api/schema/ind
 import { branchPatchSchema, forkSchema } from '../../api/schema/request/index.ts'
 import type { Branch, BranchRef } from '../../core/branch.ts'
 import { PreconditionFailedError } from '../../core/conditional-writer.ts'
-import { KeyReusedError, NotFoundError } from '../../core/errors.ts'
+import { KeyReusedError } from '../../core/errors.ts'
 import { type ConversationId, conversationId, type MessageId, messageId } from '../../core/ids.ts'
 import { idempotencyHeader, idempotencyKey } from '../http/idempotency.ts'
 import { ifMatchHeader, writesIfMatch } from '../http/precondition.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { createSibling } from './create-sibling.ts'
+import { findBranch } from './find-branch.ts'
 
 const tag = 'Branches'
 const ofConversation = z.strictObject({ id: z.string().describe('full id of a conversation') })
@@ -141,15 +142,6 @@ export function branchRoutes(): readonly Route[] {
       },
     }),
   ]
-}
-
-async function findBranch(store: Caller['store'], ref: BranchRef): Promise<Branch | null> {
-  try {
-    return await store.getBranch(ref)
-  } catch (error) {
-    if (error instanceof NotFoundError) return null
-    throw error
-  }
 }
 
 async function headOf(store: Caller['store'], id: ConversationId, name: string): Promise<MessageId | null> {

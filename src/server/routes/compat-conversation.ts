@@ -7,7 +7,7 @@ import { conversationId } from '../../core/ids.ts'
 import type { ConversationOverview } from '../../core/overview.ts'
 import { newestOfTask } from '../../core/task-target.ts'
 import { etagOf, isNotModified } from '../http/precondition.ts'
-import { type Caller, type Route, route } from '../http/route.ts'
+import { type Caller, type Route, type RouteInput, route } from '../http/route.ts'
 import { streamed } from '../http/stream.ts'
 import { type CacheKey, createConversationCache, largestCachedBody } from './conversation-cache.ts'
 import { isLiveAt, readOverview } from './read-overview.ts'
@@ -15,6 +15,9 @@ import type { RouteContext } from './route-context.ts'
 
 const tag = 'Conversations'
 const params = z.strictObject({ id: z.string() })
+
+/** The parts of a request that every response needs. */
+type Sent = Pick<RouteInput<unknown, unknown, unknown>, 'caller' | 'request' | 'cutOff'>
 
 /** The messages of the path to return. */
 interface CompatRange {
@@ -28,7 +31,7 @@ export function compatConversationRoutes({ now }: RouteContext): readonly Route[
   const cache = createConversationCache()
   const responses = { 200: { description: 'The conversation', schema: compatConversationSchema } }
 
-  async function respond(caller: Caller, id: string, range: CompatRange, request: Request) {
+  async function respond({ caller, request, cutOff }: Sent, id: string, range: CompatRange) {
     const { store, token } = caller
     const version = await store.versionOf(id)
     const headers = { ...jsonHeaders, etag: etagOf(version) }
@@ -43,7 +46,7 @@ export function compatConversationRoutes({ now }: RouteContext): readonly Route[
     const pieces = bodyOf(caller, overview, range)
     // Whether an open turn is live depends on the time, and not only on the version.
     const keep = overview.openTurns.length === 0 ? (body: string) => cache.set(key, body) : null
-    return streamed(keep === null ? pieces : kept(pieces, keep), { headers })
+    return streamed(keep === null ? pieces : kept(pieces, keep), { headers, cutOff })
   }
 
   async function* bodyOf({ store }: Caller, overview: ConversationOverview, range: CompatRange) {
@@ -92,8 +95,7 @@ export function compatConversationRoutes({ now }: RouteContext): readonly Route[
       query: compatQuery,
       headers: { 'If-None-Match': 'The ETag of an earlier response. 304 if nothing has changed.' },
       responses: { ...responses, 304: { description: 'Nothing has changed' } },
-      handle: ({ params, query, caller, request }) =>
-        respond(caller, conversationId(params.id, 'id'), query, request),
+      handle: ({ params, query, ...sent }) => respond(sent, conversationId(params.id, 'id'), query),
     }),
     ...(['beads', 'tasks'] as const).map(noun =>
       route({
@@ -109,12 +111,12 @@ export function compatConversationRoutes({ now }: RouteContext): readonly Route[
         params: z.strictObject({ id: z.string().describe('the task') }),
         query: taskQuery,
         responses,
-        async handle({ params: { id: task }, query: { project, ...range }, caller, request }) {
-          const { store } = caller
+        async handle({ params: { id: task }, query: { project, ...range }, ...sent }) {
+          const { store } = sent.caller
           const own = project ?? (await newestOfTask(store, { task }))?.project ?? ''
           const found = await store.findByTask(task, own === '' ? null : own)
           if (!found) throw new NotFoundError('id', task)
-          return respond(caller, found.conversation.id, range, request)
+          return respond(sent, found.conversation.id, range)
         },
       }),
     ),

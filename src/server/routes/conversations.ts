@@ -8,15 +8,18 @@ import {
   conversationPatchSchema,
   findOrCreateSchema,
   listConversationsQuery,
+  type NewConversationBody,
   newConversationSchema,
   resetSchema,
 } from '../../api/schema/request/index.ts'
-import type { NewConversation } from '../../core/conversation.ts'
-import { InvalidError, KeyReusedError, NotFoundError } from '../../core/errors.ts'
-import { conversationId } from '../../core/ids.ts'
-import { idempotencyHeader, idempotencyKey, idFromKey } from '../http/idempotency.ts'
+import type { Branch } from '../../core/branch.ts'
+import { type ConditionalWrites, PreconditionFailedError } from '../../core/conditional-writer.ts'
+import { AmbiguousIdError, InvalidError, KeyReusedError, NotFoundError } from '../../core/errors.ts'
+import { type ConversationId, conversationId } from '../../core/ids.ts'
+import { archiveNameOf, idempotencyHeader, idempotencyKey, idFromKey } from '../http/idempotency.ts'
 import { etagOf, ifMatchHeader, writesIfMatch } from '../http/precondition.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
+import { findBranch } from './find-branch.ts'
 import { isLiveAt, overviewAt, readOverview } from './read-overview.ts'
 import type { RouteContext } from './route-context.ts'
 
@@ -69,6 +72,9 @@ export function conversationRoutes({ now, metrics }: RouteContext): readonly Rou
       scope: 'write',
       tag,
       summary: 'Create a conversation',
+      description:
+        'The id follows from the Idempotency-Key and the body: a retry finds the conversation, also after it was ' +
+        'changed, and the same key with another body is refused with 422.',
       body: newConversationSchema,
       bodyOptional: true,
       headers: idempotencyHeader,
@@ -77,7 +83,7 @@ export function conversationRoutes({ now, metrics }: RouteContext): readonly Rou
         200: { description: 'A retry: the conversation that was created before', schema: conversationSchema },
       },
       async handle({ body, request, caller }) {
-        const { id, created } = await create(newConversationOf(body ?? {}), idempotencyKey(request), caller)
+        const { id, created } = await create(body ?? {}, idempotencyKey(request), caller)
         const overview = await readOverview(caller.store, id)
         return json(conversationJson(overview, isLive), created ? 201 : 200, {
           etag: etagOf(overview.conversation.version),
@@ -173,46 +179,99 @@ export function conversationRoutes({ now, metrics }: RouteContext): readonly Rou
       scope: 'write',
       tag,
       summary: 'Empty a branch, and keep its messages on another one',
+      description:
+        'With an Idempotency-Key, that branch is named `before-reset:<key>`, also if there were no messages. A ' +
+        'retry finds it and empties nothing; the bodies are not compared.',
       params,
       body: resetSchema,
       bodyOptional: true,
-      headers: ifMatchHeader,
+      headers: { ...idempotencyHeader, ...ifMatchHeader },
       responses: { 200: { description: 'The branch is empty', schema: resetDoneSchema } },
       async handle({ params, body, request, caller: { store } }) {
         const id = conversationId(params.id, 'id')
         const writes = await writesIfMatch(request, store, id)
         const name = body?.branch ?? (await store.getConversation(id)).activeBranch
         const keepPrompt = body?.keep_system_message ?? true
-        const { branch, archived } = await writes.reset({ conversationId: id, name }, { keepPrompt })
-        const message = archived ? `the messages are on branch ${archived.name}` : 'there were no messages'
-        const branches = { branch: branch.name, archived: archived?.name ?? null }
-        return json({ success: true, message, conversation: id, ...branches })
+        const key = idempotencyKey(request)
+        const archiveAs = key === null ? {} : { archiveAs: archiveNameOf(key) }
+        const reset = () => writes.reset({ conversationId: id, name }, { keepPrompt, ...archiveAs })
+        const archived = key === null ? (await reset()).archived : await resetOnce(store, id, key, reset)
+        const message =
+          archived === null || archived.head === null
+            ? 'there were no messages'
+            : `the messages are on branch ${archived.name}`
+        return json({
+          success: true,
+          message,
+          conversation: id,
+          branch: name,
+          archived: archived?.name ?? null,
+        })
       },
     }),
   ]
 }
 
-/** Creates a conversation. With an idempotency key, its id follows from the key, so a retry finds it. */
+/** Resets a branch, unless a request with the same key has done so. Returns the branch with its messages. */
+async function resetOnce(
+  store: Caller['store'],
+  conversationId: ConversationId,
+  key: string,
+  reset: () => ReturnType<ConditionalWrites['reset']>,
+): Promise<Branch | null> {
+  const ref = { conversationId, name: archiveNameOf(key) }
+  const before = await findBranch(store, ref)
+  if (before !== null) return before
+  try {
+    return (await reset()).archived
+  } catch (error) {
+    // Another request with the key was first, at the same moment.
+    const isTaken = error instanceof KeyReusedError || error instanceof PreconditionFailedError
+    const made = isTaken ? await findBranch(store, ref) : null
+    if (made === null) throw error
+    return made
+  }
+}
+
+/** Creates a conversation. With an idempotency key, its id follows from the key and the body, so a retry
+ *  finds it. Throws KeyReusedError if the key was used with another body. */
 async function create(
-  given: NewConversation,
+  body: NewConversationBody,
   key: string | null,
   { store, token }: Caller,
 ): Promise<{ readonly id: string; readonly created: boolean }> {
+  const given = newConversationOf(body)
   if (key === null) return { id: (await store.create(given)).conversation.id, created: true }
   if (given.id !== undefined)
     throw new InvalidError('Idempotency-Key', 'an id in the body names the request already')
-  const id = idFromKey(token.tenant, key)
+  const { id, prefix } = idFromKey(token.tenant, key, body)
+  const found = await findByPrefix(store, prefix)
+  if (found.includes(id)) return { id, created: false }
+  if (found.length > 0)
+    throw new KeyReusedError(key, 'the Idempotency-Key was used for a conversation with other fields', {
+      hint: `Use another key, or change the conversation: PATCH /api/v1/conversations/${found[0]}`,
+    })
   try {
     await store.create({ ...given, id })
     return { id, created: true }
   } catch (error) {
-    // Its own key is taken too, if the request is a retry.
-    const isRetry = error instanceof KeyReusedError && (await exists(store, id))
+    // The same request was first, at the same moment. A key in the body is taken then, too.
+    const isRetry = error instanceof KeyReusedError && (await store.versionsOf([id])).has(id)
     if (isRetry) return { id, created: false }
     throw error
   }
 }
 
-async function exists(store: Pick<Caller['store'], 'versionsOf'>, id: string): Promise<boolean> {
-  return (await store.versionsOf([id])).has(id)
+/** The conversations whose ids have this beginning, also in the trash. Usually there is at most one. */
+async function findByPrefix(
+  store: Pick<Caller['store'], 'resolve'>,
+  prefix: string,
+): Promise<readonly string[]> {
+  try {
+    return [(await store.resolve(prefix)).conversation.id]
+  } catch (error) {
+    if (error instanceof NotFoundError) return []
+    if (error instanceof AmbiguousIdError) return error.candidates.map(candidate => candidate.id)
+    throw error
+  }
 }

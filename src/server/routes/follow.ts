@@ -47,7 +47,7 @@ export function followRoutes({ metrics, now, closing }: RouteContext): readonly 
       query,
       headers: { 'Last-Event-ID': 'The id of the last event that was received. Follows from there.' },
       responses: { 200: { description: 'The events', mediaType: 'text/event-stream' } },
-      async handle({ query, request, caller: { store, token } }) {
+      async handle({ query, request, caller: { store, token }, cutOff }) {
         const given = [query.conversation ?? []].flat()
         if (given.length > mostConversations)
           throw new InvalidError('conversation', `may be given at most ${mostConversations} times`)
@@ -63,6 +63,7 @@ export function followRoutes({ metrics, now, closing }: RouteContext): readonly 
           position,
           signal: AbortSignal.any([closing, request.signal, timeout]),
           isLive: isLiveAt(now),
+          cutOff,
           onEnd: () => count(-1),
         })
         return new Response(stream, { headers: eventStreamHeaders })

@@ -13,13 +13,14 @@ import { summaryJson } from '../../api/summary.ts'
 import { turnJson } from '../../api/turn.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import { conversationId } from '../../core/ids.ts'
+import { findNamedTurn, turnKeyParam } from '../http/idempotency.ts'
 import { json, type Route, route } from '../http/route.ts'
 import { isLiveAt } from './read-overview.ts'
 import type { RouteContext } from './route-context.ts'
 
 const tag = 'Parts of a conversation'
 const params = z.strictObject({ id: z.string().describe('full id of a conversation') })
-const ofTurn = z.strictObject({ id: z.string().describe('full id of a conversation'), key: z.string() })
+const ofTurn = z.strictObject({ id: z.string().describe('full id of a conversation'), key: turnKeyParam })
 
 /** Structure, turns, summaries and events of a conversation. */
 export function partRoutes({ now }: RouteContext): readonly Route[] {
@@ -66,7 +67,7 @@ export function partRoutes({ now }: RouteContext): readonly Route[] {
       responses: { 200: { description: 'The turn', schema: turnSchema } },
       async handle({ params, caller: { store } }) {
         const id = conversationId(params.id, 'id')
-        const turn = await store.findTurn(id, params.key)
+        const turn = await findNamedTurn(store, id, params.key)
         if (!turn) throw new NotFoundError('turn', params.key)
         return json(turnJson(turn, isLive))
       },

@@ -15,12 +15,16 @@ import { exportMarkdown } from '../../formats/page/export-markdown.ts'
 import { readExportedConversation } from '../../formats/page/exported-conversation.ts'
 import { version } from '../../system/version.ts'
 import { HttpError } from '../http/http-error.ts'
+import { checkMediaType } from '../http/read-json.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { streamed } from '../http/stream.ts'
 import type { RouteContext } from './route-context.ts'
 
 const tag = 'Export and import'
 const mediaType = 'application/x-ndjson'
+
+/** The media types that lines of JSON are sent with. */
+const lineTypes = /^(application\/(x-ndjson|ndjson|jsonl|x-jsonlines|json|octet-stream)|text\/plain)$/i
 
 /** Most bad lines and notes that an import returns. */
 const mostRemarks = 1_000
@@ -51,7 +55,7 @@ export function transferRoutes({ now, limits }: RouteContext): readonly Route[] 
       responses: {
         200: { description: 'Lines of the native format, Markdown, or a page of HTML', mediaType },
       },
-      async handle({ params, query: { format = 'native', branch, all }, caller: { store } }) {
+      async handle({ params, query: { format = 'native', branch, all }, caller: { store }, cutOff }) {
         const id = conversationId(params.id, 'id')
         if (format === 'native' && (branch !== undefined || all !== undefined))
           throw new InvalidError('format', 'native has all branches: leave out branch and all')
@@ -60,11 +64,11 @@ export function transferRoutes({ now, limits }: RouteContext): readonly Route[] 
           const name = branch ?? conversation.activeBranch
           const at = { conversation, branch: await store.getBranch({ conversationId: id, name }) }
           const text = textOf(store, at, format, all === 'true')
-          return streamed(text, { headers: { ...headers(id), ...pageHeaders(id, format) } })
+          return streamed(text, { headers: { ...headers(id), ...pageHeaders(id, format) }, cutOff })
         }
         await store.versionOf(id)
         const lines = encodeNative(store, [id], { writtenAt: new Date(now()), by })
-        return streamed(lines, { headers: headers(id) })
+        return streamed(lines, { headers: headers(id), cutOff })
       },
     }),
     route({
@@ -76,8 +80,8 @@ export function transferRoutes({ now, limits }: RouteContext): readonly Route[] 
       summary: 'Export all conversations of the tenant without loss',
       query: exportQuery,
       responses,
-      handle: ({ caller: { store } }) =>
-        streamed(allLines(store, now(), by), { headers: headers('conversations') }),
+      handle: ({ caller: { store }, cutOff }) =>
+        streamed(allLines(store, now(), by), { headers: headers('conversations'), cutOff }),
     }),
     route({
       method: 'post',
@@ -93,6 +97,7 @@ export function transferRoutes({ now, limits }: RouteContext): readonly Route[] 
       responses: { 200: { description: 'What was imported', schema: importedSchema } },
       async handle({ request, caller: { store } }) {
         if (!request.body) throw new InvalidError('body', 'is empty')
+        checkMediaType(request, lineTypes, mediaType)
         return json(await importLines(store, checkedLines(request.body, limits.bodyBytes), request.signal))
       },
     }),

@@ -1,3 +1,5 @@
+import { breakOff, type CutOff } from '../http/stream.ts'
+
 /** The headers of a stream of events. Proxies must neither change nor collect it. */
 export const eventStreamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -14,7 +16,7 @@ export function eventText<E extends { readonly type: string }>(event: E): string
 }
 
 /** Texts as they come, with a comment in every pause of 15 seconds. Ends the texts when the reader leaves. */
-export function withHeartbeat(texts: AsyncIterable<string>): ReadableStream<Uint8Array> {
+export function withHeartbeat(texts: AsyncIterable<string>, cutOff: CutOff): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const iterator = texts[Symbol.asyncIterator]()
   let next: Promise<IteratorResult<string>> | null = null
@@ -25,7 +27,10 @@ export function withHeartbeat(texts: AsyncIterable<string>): ReadableStream<Uint
         const { promise, resolve } = Promise.withResolvers<null>()
         const timer = setTimeout(() => resolve(null), heartbeatMs)
         timer.unref()
-        const read = await Promise.race([next, promise]).finally(() => clearTimeout(timer))
+        const read = await Promise.race([next, promise])
+          .catch((error: unknown) => ({ error }))
+          .finally(() => clearTimeout(timer))
+        if (read !== null && 'error' in read) return breakOff(controller, cutOff(read.error))
         if (read === null) return controller.enqueue(encoder.encode(': still here\n\n'))
         next = null
         if (read.done) controller.close()

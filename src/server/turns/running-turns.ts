@@ -4,7 +4,7 @@ import type { Run } from '../../agent/run/run.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { BusyError } from '../../core/errors.ts'
 import type { NewMessage } from '../../core/message.ts'
-import { HttpError } from '../http/http-error.ts'
+import { HttpError, shuttingDown } from '../http/http-error.ts'
 import { type StopRequestReader, type StopRequests, stopPollMs, stopRequests } from './stop-requests.ts'
 
 /** A turn to start. */
@@ -21,6 +21,8 @@ export interface TurnStart {
   readonly agent: Pick<Agent, 'send' | 'resume'>
   /** Where other processes ask to stop the turn. */
   readonly store: StopRequestReader
+  /** The request that started it, for the log. */
+  readonly requestId: string
 }
 
 /** A turn that runs in this process. It continues when its readers are gone. */
@@ -40,6 +42,8 @@ export interface RunningTurns {
   /** Starts a turn, and returns when its prompt is stored. Throws HttpError if too many turns run, and
    *  BusyError if another turn runs on the branch. */
   start(turn: TurnStart): Promise<RunningTurn>
+  /** Whether the turn runs here. */
+  isRunning(tenant: string, conversationId: string, key: string): boolean
   /** Stops a turn, keeps what has arrived, and returns when it is stored. False if it does not run here. */
   stop(tenant: string, conversationId: string, key: string): Promise<boolean>
   /** Refuses new turns, waits for the running ones, and stops those that need longer. */
@@ -54,8 +58,18 @@ interface Entry {
   readonly requests: StopRequests
 }
 
-/** Keeps the running turns. `onCount` is called with their number when it changes. */
-export function createRunningTurns(most: number, onCount: (count: number) => void): RunningTurns {
+/** How many turns may run, and who is told. */
+export interface RunningTurnsOptions {
+  /** Most turns at the same time. */
+  readonly most: number
+  /** Called with their number when it changes. */
+  onCount(count: number): void
+  /** Called if a turn fails after its prompt was stored. Its request may have been answered long ago. */
+  onFailed(turn: TurnStart, error: unknown): void
+}
+
+/** Keeps the running turns. */
+export function createRunningTurns({ most, onCount, onFailed }: RunningTurnsOptions): RunningTurns {
   const running = new Map<string, Entry>()
   let isClosing = false
   let isWatching = false
@@ -76,18 +90,21 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
   }
 
   function checkRoom(): void {
-    if (isClosing) throw new HttpError('shutting_down', 'the service is shutting down', { retryAfter: 2 })
+    if (isClosing) throw shuttingDown()
     if (running.size >= most) {
-      const members = { max_turns: most }
-      throw new HttpError('too_many_requests', 'too many turns are running', { retryAfter: 2, members })
+      const hint = 'Wait until a turn has ended. server.max_turns of skein.yaml is the limit of a process.'
+      const facts = { retryAfter: 2, members: { max_turns: most }, hint }
+      throw new HttpError('too_many_requests', 'too many turns are running', facts)
     }
   }
 
   function checkBranch(turn: TurnStart): void {
     for (const other of running.values()) {
       const { tenant, branch } = other.turn
-      if (tenant === turn.tenant && isSameBranch(branch, turn.branch))
-        throw new BusyError(`branch ${JSON.stringify(branch.name)}`, null, null)
+      if (tenant !== turn.tenant || !isSameBranch(branch, turn.branch)) continue
+      const address = `/api/v1/conversations/${branch.conversationId}/turns/${encodeURIComponent(other.turn.key)}`
+      const hint = `A question of this service is being answered. Wait for its end, or stop it: DELETE ${address}`
+      throw new BusyError(`branch ${JSON.stringify(branch.name)}`, null, null, { hint })
     }
   }
 
@@ -105,7 +122,10 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
       entry.run = run
       run.result().then(leave, leave)
       for await (const event of run) {
-        if (event.type === 'started') return { key, branch: event.branch ?? branch, events: run }
+        if (event.type !== 'started') continue
+        // A failure before this point is the failure of the request.
+        run.result().catch(error => onFailed(entry.turn, error))
+        return { key, branch: event.branch ?? branch, events: run }
       }
       return { key, branch, events: run }
     } catch (error) {
@@ -131,6 +151,7 @@ export function createRunningTurns(most: number, onCount: (count: number) => voi
       begin(entry, name).then(resolve, reject)
       return promise
     },
+    isRunning: (tenant, conversationId, key) => running.has(nameOf(tenant, conversationId, key)),
     async stop(tenant, conversationId, key) {
       const entry = running.get(nameOf(tenant, conversationId, key))
       if (!entry) return false

@@ -62,15 +62,36 @@ export function stopRequests(store: StopRequestReader, id: ConversationId, key: 
 /** How often a request looks whether the turn has ended. */
 const lookMs = 100
 
-/** Asks the process that has a turn to stop it, and waits until it has. Returns the turn as it is then, which
- *  is open if the process did not stop it in time: only services look for requests. */
+/** Asks the process that has a turn to stop it. The request also marks the turn as stopped by a client, so
+ *  that a retry of its key does not ask the model again: see `isStopped`. A complete turn stays as it is. */
 export async function requestStop(
-  store: Pick<MessageReader, 'findTurn'> & Pick<TurnWriter, 'addEvents'>,
+  store: StopRequestReader & Pick<MessageReader, 'findTurn'> & Pick<TurnWriter, 'addEvents'>,
+  id: ConversationId,
+  key: string,
+): Promise<void> {
+  const turn = await store.findTurn(id, key)
+  if (turn === null || turn.status === 'complete' || (await isStopped(store, turn))) return
+  await store.addEvents(id, [{ type: 'stop_requested', data: { turn: key } }])
+}
+
+/** Whether a client has stopped the turn. A turn that ended by a crash, a shutdown or a failure was not. */
+export async function isStopped(store: StopRequestReader, turn: Turn): Promise<boolean> {
+  if (turn.status === 'open' || turn.status === 'complete') return false
+  const requests = itemsOf(page =>
+    store.listEvents(turn.conversationId, { types: ['stop_requested'], order: 'descending', ...page }),
+  )
+  for await (const { data } of requests) if (data.turn === turn.key) return true
+  return false
+}
+
+/** Waits until a requested stop has happened. Returns the turn as it is then, which is open if its process
+ *  did not stop it in time: only services look for requests. */
+export async function whenStopped(
+  store: Pick<MessageReader, 'findTurn'>,
   id: ConversationId,
   key: string,
   { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
 ): Promise<Turn | null> {
-  await store.addEvents(id, [{ type: 'stop_requested', data: { turn: key } }])
   const until = performance.now() + waitMs
   for (;;) {
     const turn = await store.findTurn(id, key)

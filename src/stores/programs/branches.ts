@@ -183,17 +183,19 @@ export function* moveKey(ref: BranchRef, to: string): Program<Branch> {
 export function* reset(
   ref: BranchRef,
   keepPrompt: boolean,
+  archiveAs: string | null,
   now: number,
 ): Program<{ branch: Branch; archived: Branch | null }> {
   const { conversation, branch } = yield* lockBranch(ref)
   const { conv } = conversation
   checkNotOwned(yield* getConversation(ref.conversationId))
   yield* checkNotHeld(conv, branch.name)
+  if (archiveAs !== null) yield* checkNameFree(conv, archiveAs)
   yield* run('deleteLinks', { conv, name: branch.name })
   const start = keepPrompt ? yield* systemRoot(conv, branch) : beforeRoots
   let archived: Branch | null = null
-  if (branch.head_seq > start.seq) {
-    const name = yield* freeArchive(conv)
+  if (branch.head_seq > start.seq || archiveAs !== null) {
+    const name = archiveAs ?? (yield* freeArchive(conv))
     yield* freeKey(conv, branch)
     yield* renameRows(conv, branch.name, name)
     yield* run('insertBranch', {

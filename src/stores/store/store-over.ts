@@ -176,8 +176,10 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
       checked.checkAgent(agent, directory)
       return write(() => branches.removeAgentLink(checked.checkRef(ref), agent, directory))
     },
-    reset: async (ref, options = {}) =>
-      write(() => branches.reset(checked.checkRef(ref), options.keepPrompt ?? true, now())),
+    reset: async (ref, { keepPrompt = true, archiveAs } = {}) => {
+      const name = archiveAs === undefined ? null : checkName(archiveAs, 'archiveAs')
+      return write(() => branches.reset(checked.checkRef(ref), keepPrompt, name, now()))
+    },
 
     leaseMs: given.leaseMs,
     putDraft: async (id, key, holder, pieces) => {

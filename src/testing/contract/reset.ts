@@ -50,6 +50,19 @@ export const resetCases: readonly ContractCase[] = [
       'again',
     ])
   }),
+  it('archives under a given name, and is refused if the name is taken', async ({ store }) => {
+    const { conversation, branch, ids } = await startConversation(store)
+    const reset = () => store.reset(branch, { archiveAs: 'old' })
+    const { archived } = await reset()
+    assert.deepEqual([archived?.name, archived?.head], ['old', ids[2]])
+    await appendTexts(store, branch, 'after')
+    await assert.rejects(reset, { code: 'key_reused', key: 'old' })
+    assert.deepEqual(await said(store, branch), ['after'])
+    await store.reset(branch)
+    const empty = await store.reset(branch, { archiveAs: 'nothing' })
+    assert.deepEqual([empty.archived?.name, empty.archived?.head], ['nothing', null])
+    assert.deepEqual(await namesOf(store, conversation.id), ['before-reset-1', 'main', 'nothing', 'old'])
+  }),
   it('keeps the active branch active when another one is reset', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
     const side = await store.createBranch(conversation.id, ids[1], { name: 'side' })

@@ -210,6 +210,7 @@ describe('skein token', () => {
     await running.ended
     const plain = await here.skein(['token', 'create'])
     expect(plain.stdout).toMatch(/^skein_[\w-]{43}\n$/)
+    expect(plain.stderr).toContain('it has no name. skein token create <name> gives one')
   })
   it('refuses unknown verbs, scopes and durations', async () => {
     using here = home()
@@ -220,6 +221,8 @@ describe('skein token', () => {
       ['revoke'],
     ])
       expect((await here.skein(['token', ...args])).code, args.join(' ')).toBe(2)
+    const { stderr } = await here.skein(['token'])
+    expect(stderr).toMatch(/^skein: token needs create, ls or revoke\b/)
     expect(await here.skein(['token', 'revoke', 'nothing'])).toMatchObject({
       code: 3,
       stderr: 'skein: there is no token "nothing". skein token ls lists tokens\n',

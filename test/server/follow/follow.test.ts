@@ -186,7 +186,8 @@ describe('GET /follow', () => {
 })
 
 describe('a stream of events', () => {
-  const plain = { withTasks: false, position: null, isLive: () => false, onEnd: () => undefined }
+  const cutOff = (error: unknown) => error as Error
+  const plain = { withTasks: false, position: null, isLive: () => false, cutOff, onEnd: () => undefined }
 
   it('sends a comment in every pause', async () => {
     await using store = await openStore(':memory:', { indexing: 'manual' })
