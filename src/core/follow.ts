@@ -135,7 +135,9 @@ export type TaskEvent = {
 export interface Follower {
   /** Changes of a conversation as they happen. Writes of this process arrive at once; those of others are
    *  found by reading versions four times a second, and ten times while an answer streams. However many
-   *  iterations follow, a change is read once. Throws NotFoundError if the conversation does not exist. */
+   *  iterations follow, a change is read once. Throws NotFoundError if the conversation does not exist. A
+   *  text that is not a cursor is refused by the call itself, with InvalidError; this holds for the other
+   *  two as well. */
   follow(id: ConversationId, options?: FollowOptions): AsyncIterable<FollowEvent>
   /** Activity in all conversations of the tenant. Clocks and commits may be out of order, so a cursor looks
    *  back one minute: after a reconnect an activity may be repeated, but none is missing. */

@@ -62,15 +62,12 @@ export async function followStream(
 
   // A conversation without a cursor gets one before anything is sent: otherwise the id of an earlier event
   // would not hold its place, and a client that resumes with that id would miss its events.
-  const begun: { readonly id: ConversationId; readonly events: AsyncIterator<FollowEvent> }[] = []
   const firsts: string[] = []
+  let opened: OpenedEvents
   try {
-    for (const id of conversations) {
-      const after = wanted.get(id)
-      const how = { blobs: 'preview', signal, ...(after !== undefined && { after }) } as const
-      const events = store.follow(id, how)[Symbol.asyncIterator]()
-      begun.push({ id, events })
-      if (after !== undefined) continue
+    opened = openEvents(store, { begin, signal, conversations, position })
+    for (const [id, events] of opened.contents) {
+      if (wanted.has(id)) continue
       const { value } = await events.next()
       if (value) firsts.push(textOf(id, value))
     }
@@ -79,18 +76,6 @@ export async function followStream(
     options.onEnd()
     throw error
   }
-  const activity = store.followActivity({
-    signal,
-    ...(typeof begin === 'string' ? { after: begin } : { since: begin }),
-  })
-  // Without a task yet, changes since the time of the first activity are read: their cursors are times too.
-  const since = at.tasks ?? (typeof begin === 'string' ? begin : null)
-  const followTasks = () =>
-    store.followTasks({
-      signal,
-      ...(since !== null && { after: since }),
-      ...(since === null && begin instanceof Date && { since: begin }),
-    })
 
   let controller: ReadableStreamDefaultController<Uint8Array>
   let roomFor: PromiseWithResolvers<void> | null = null
@@ -108,10 +93,9 @@ export async function followStream(
         controller.enqueue(encoder.encode(`retry: ${retryMs}\n\n${firsts.join('')}`))
         signal.addEventListener('abort', () => end(), { once: true })
         if (signal.aborted) return end()
-        for (const { id, events } of begun) void pump(events, async event => () => textOf(id, event))
-        void pump(activity[Symbol.asyncIterator](), textForActivity)
-        if (options.withTasks)
-          void pump(followTasks()[Symbol.asyncIterator](), async event => () => textForTask(event))
+        for (const [id, events] of opened.contents) void pump(events, async event => () => textOf(id, event))
+        void pump(opened.activity, textForActivity)
+        if (options.withTasks) void pump(opened.tasks, async event => () => textForTask(event))
       },
       pull: makeRoom,
       cancel: () => end(),
@@ -187,6 +171,42 @@ export async function followStream(
       at = { ...at, activity: event.cursor }
       return `id: ${writeEventId(at)}\n${text}`
     }
+  }
+}
+
+/** The events that a stream sends, before the first one is read. */
+interface OpenedEvents {
+  readonly contents: ReadonlyMap<ConversationId, AsyncIterator<FollowEvent>>
+  readonly activity: AsyncIterator<ActivityEvent>
+  readonly tasks: AsyncIterator<TaskEvent>
+}
+
+/** Opens everything at a position. Throws InvalidError if a cursor is wrong, also that of a conversation that
+ *  the stream has no more: the id as a whole is not one of ours. */
+function openEvents(
+  store: FollowedStore,
+  {
+    begin,
+    signal,
+    conversations,
+    position,
+  }: Pick<FollowStreamOptions, 'signal' | 'conversations' | 'position'> & { readonly begin: string | Date },
+): OpenedEvents {
+  const open = (id: ConversationId) => {
+    const after = position?.cursors.get(id)
+    const how = { blobs: 'preview', signal, ...(after !== undefined && { after }) } as const
+    return store.follow(id, how)[Symbol.asyncIterator]()
+  }
+  for (const id of position?.cursors.keys() ?? []) open(id)
+  const start = typeof begin === 'string' ? { after: begin } : { since: begin }
+  // Without a task yet, changes since the time of the first activity are read: their cursors are times too.
+  const tasks = position?.tasks ?? null
+  return {
+    contents: new Map(conversations.map(id => [id, open(id)])),
+    activity: store.followActivity({ signal, ...start })[Symbol.asyncIterator](),
+    tasks: store
+      .followTasks({ signal, ...(tasks === null ? start : { after: tasks }) })
+      [Symbol.asyncIterator](),
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { InvalidError } from '../../core/errors.ts'
 import { conversationId } from '../../core/ids.ts'
-import { readEventId } from '../follow/event-id.ts'
+import { notAnId, readEventId } from '../follow/event-id.ts'
 import { followStream } from '../follow/follow-stream.ts'
 import { type Route, route } from '../http/route.ts'
 import { eventStreamHeaders } from '../turns/event-stream.ts'
@@ -52,20 +52,27 @@ export function followRoutes({ metrics, now, closing }: RouteContext): readonly 
         if (given.length > mostConversations)
           throw new InvalidError('conversation', `may be given at most ${mostConversations} times`)
         const conversations = [...new Set(given.map(id => conversationId(id, 'conversation')))]
-        const after = request.headers.get('last-event-id') ?? query.after
+        const header = request.headers.get('last-event-id')
+        const after = header ?? query.after
         const expiresIn = token.expiresAt === null ? longestMs : token.expiresAt.getTime() - now()
         const timeout = AbortSignal.timeout(Math.max(0, Math.min(longestMs, expiresIn)))
-        const position = after === undefined || after === '' ? null : readEventId(after)
-        count(1)
-        const stream = await followStream(store, {
-          conversations,
-          withTasks: query.tasks === 'true',
-          position,
-          signal: AbortSignal.any([closing, request.signal, timeout]),
-          isLive: isLiveAt(now),
-          onEnd: () => count(-1),
-        })
-        return new Response(stream, { headers: eventStreamHeaders })
+        try {
+          const position = after === undefined || after === '' ? null : readEventId(after)
+          count(1)
+          const stream = await followStream(store, {
+            conversations,
+            withTasks: query.tasks === 'true',
+            position,
+            signal: AbortSignal.any([closing, request.signal, timeout]),
+            isLive: isLiveAt(now),
+            onEnd: () => count(-1),
+          })
+          return new Response(stream, { headers: eventStreamHeaders })
+        } catch (error) {
+          // A client that sends the id by itself, such as EventSource, must not try it again and again.
+          if (!(error instanceof InvalidError) || error.field !== 'after') throw error
+          throw notAnId(header === null ? 'after' : 'Last-Event-ID')
+        }
       },
     }),
   ]

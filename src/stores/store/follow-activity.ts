@@ -1,7 +1,7 @@
-import type { ActivityEvent, FollowActivityOptions } from '../../core/follow.ts'
+import type { ActivityEvent } from '../../core/follow.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readCursor, writeCursor } from '../programs/cursor.ts'
+import { writeCursor } from '../programs/cursor.ts'
 import { readListedFrom } from '../programs/follow.ts'
 import { activityOverlapMs, type FollowHub } from './follow-hub.ts'
 
@@ -16,9 +16,10 @@ const lowestId = '00000000-0000-0000-0000-000000000000'
 export async function* followActivity(
   engine: Pick<Engine, 'query'>,
   hub: FollowHub,
-  { after, since, signal }: FollowActivityOptions,
+  since: number | null,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<ActivityEvent, void, void> {
-  let time = after === undefined ? (since?.getTime() ?? null) : (readCursor(after, ['number'])[0] as number)
+  let time = since
   // Fails if the store is closed or away.
   await engine.query(() => readListedFrom({ time: Number.MAX_SAFE_INTEGER, id: lowestId }, 1))
   const watch = hub.watchActivity()

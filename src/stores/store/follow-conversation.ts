@@ -10,7 +10,6 @@ import {
   digestOfBranches,
   digestOfFields,
   type FollowState,
-  readFollowCursor,
   textOfBranch,
   writeFollowCursor,
 } from './follow-cursor.ts'
@@ -19,17 +18,17 @@ import type { ConversationWatch, FollowHub } from './follow-hub.ts'
 /** Between two reads while the store is away. */
 const awayMs = 1_000
 
-/** Changes of a conversation. Everything is read when the consumer asks for it, so a slow consumer makes
+/** Changes of a conversation after a state, or from now on. Everything is read when the consumer asks for it, so a slow consumer makes
  *  nothing wait in memory. */
 export async function* followConversation(
   engine: Pick<Engine, 'read'>,
   hub: FollowHub,
   id: ConversationId,
-  options: FollowOptions,
+  from: FollowState | null,
+  { signal, blobs = 'whole' }: Pick<FollowOptions, 'signal' | 'blobs'>,
 ): AsyncGenerator<FollowEvent, void, void> {
-  const { after, signal, blobs = 'whole' } = options
-  let state = after === undefined ? startOfNow : readFollowCursor(after)
-  const isNew = after === undefined
+  let state = from ?? startOfNow
+  const isNew = from === null
   let branches: ReadonlyMap<string, Branch> | null = null
   const watch = hub.watch(id)
   try {

@@ -1,8 +1,8 @@
 import { ReadOnlyError } from '../../core/errors.ts'
-import type { FollowActivityOptions, TaskEvent } from '../../core/follow.ts'
+import type { TaskEvent } from '../../core/follow.ts'
 import type { Task } from '../../core/task.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readCursor, writeCursor } from '../programs/cursor.ts'
+import { writeCursor } from '../programs/cursor.ts'
 import { readTasks, tasksSince } from '../programs/tasks/follow-tasks.ts'
 import type { FollowHub } from './follow-hub.ts'
 import { taskOverlapMs } from './task-watch.ts'
@@ -12,9 +12,10 @@ import { taskOverlapMs } from './task-watch.ts'
 export async function* followTasks(
   engine: Pick<Engine, 'query'>,
   hub: FollowHub,
-  { after, since, signal }: FollowActivityOptions,
+  since: number | null,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<TaskEvent, void, void> {
-  let time = after === undefined ? (since?.getTime() ?? null) : (readCursor(after, ['number'])[0] as number)
+  let time = since
   if (!(await hasTasks())) return
   const watch = hub.watchTasks()
   try {

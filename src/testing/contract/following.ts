@@ -126,14 +126,24 @@ export const followingCases: readonly ContractCase[] = [
   }),
   it('refuses an unknown conversation and what is not a cursor', async ({ store }) => {
     const { conversation } = await startConversation(store)
-    const first = (id: ConversationId, options?: FollowOptions) =>
-      store.follow(id, options)[Symbol.asyncIterator]().next()
-    await rejects(first(noConversation), 'not_found')
-    for (const after of ['', 'x', 'WzFd', Buffer.from('[1,2,3,"","",[[1]]]').toString('base64url')])
-      await rejects(first(conversation.id, { after }), 'invalid')
-    await rejects(first('x'), 'invalid')
-    await rejects(first(conversation.id, { blobs: 'none' as 'whole' }), 'invalid')
-    await rejects(store.followActivity({ after: 'x' })[Symbol.asyncIterator]().next(), 'invalid')
+    const unknown = store.follow(noConversation)[Symbol.asyncIterator]()
+    await rejects(unknown.next(), 'not_found')
+    // The call itself refuses it: a service can still answer with a status.
+    const open = async (id: ConversationId, options?: FollowOptions) => store.follow(id, options)
+    const cursorOf = (place: unknown) => Buffer.from(JSON.stringify(place)).toString('base64url')
+    const places = [
+      [1, 2, 3, '', '', [[1]]],
+      [1, 2 ** 31, 0, 0, '', '', []],
+      [1, 0, 0, 0, '', '', [[0, 0, 0]]],
+    ]
+    for (const after of ['', 'x', 'WzFd', ...places.map(cursorOf)])
+      await rejects(open(conversation.id, { after }), 'invalid')
+    await rejects(open('x' as ConversationId), 'invalid')
+    await rejects(open(conversation.id, { blobs: 'none' as 'whole' }), 'invalid')
+    for (const after of ['', 'x', cursorOf([]), cursorOf(['1']), cursorOf([1e300]), cursorOf([1, 2])]) {
+      await rejects((async () => store.followActivity({ after }))(), 'invalid')
+      await rejects((async () => store.followTasks({ after }))(), 'invalid')
+    }
   }),
   it('follows a turn: its beginning, the pieces of its draft, its messages, its end', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -292,7 +302,7 @@ export const followingCases: readonly ContractCase[] = [
       break
     }
     const bad = { since: new Date(Number.NaN) }
-    await rejects(store.followActivity(bad)[Symbol.asyncIterator]().next(), 'invalid')
+    await rejects((async () => store.followActivity(bad))(), 'invalid')
   }),
   it(
     'finds what other processes write',

@@ -108,10 +108,78 @@ describe('GET /follow', () => {
     expect(await statusOf('/follow?conversation=00000000-0000-4000-8000-000000000000')).toBe(404)
     expect(await statusOf('/follow?conversation=x')).toBe(400)
     expect(await statusOf(`/follow?${`conversation=${conversation.id}&`.repeat(21)}`)).toBe(400)
-    expect(await statusOf('/follow', { 'last-event-id': 'a b' })).toBe(400)
-    expect(await statusOf('/follow?after=a.b')).toBe(400)
     expect((await service.call('/follow', { token: null })).status).toBe(401)
     expect((await service.call('/follow', { token: await service.tokenFor('write') })).status).toBe(403)
+  })
+
+  it('refuses what is not the id of an event before the response begins', async () => {
+    await using service = await startService()
+    const { id } = (await service.store.create()).conversation
+    const path = `/follow?conversation=${id}`
+    const [{ id: good }] = (await eventsUntil(await service.fetch(path), () => true)) as [StreamEvent]
+    const [activity, own] = good.split('.') as [string, string]
+    const cursor = own.slice(own.indexOf(':') + 1)
+    const cursorOf = (place: unknown) => Buffer.from(JSON.stringify(place)).toString('base64url')
+    const wrong = [
+      'garbage',
+      'a b',
+      'a.b',
+      `${cursorOf(['1'])}.${own}`,
+      `${activity}.~garbage.${own}`,
+      `${activity}.${id}`,
+      `${activity}.${id}:garbage`,
+      `${activity}.${id}:${cursor.slice(0, -4)}`,
+      `${activity}.${id}:${cursorOf([1, 2 ** 40, 0, 0, '', '', []])}`,
+      `${activity}.not-an-id:${cursor}`,
+      // Also that of a conversation which the stream does not have.
+      `${activity}.${own}.00000000-0000-4000-8000-000000000000:garbage`,
+    ]
+    for (const text of wrong) {
+      const sent = await service.call(path, { headers: { 'last-event-id': text } })
+      expect([text, sent.status]).toEqual([text, 400])
+      expect(sent.headers.get('content-type')).toBe('application/problem+json')
+      expect(sent.body).toMatchObject({
+        code: 'invalid',
+        field: 'Last-Event-ID',
+        hint: 'Connect without Last-Event-ID to follow from now on.',
+      })
+      const asked = await service.call(`${path}&after=${encodeURIComponent(text)}`)
+      expect(asked.body).toMatchObject({ code: 'invalid', field: 'after' })
+    }
+    expect((await service.call('//metrics')).text).toMatch(/^skein_followers 0$/m)
+    // The id itself works, and so does one without the conversation.
+    for (const text of [good, activity]) {
+      const response = await service.fetch(path, { headers: { 'last-event-id': text } })
+      expect(response.status).toBe(200)
+      await response.body!.cancel()
+    }
+  })
+
+  it('reports a conversation that was purged meanwhile as gone, and follows the others', async () => {
+    await using service = await startService()
+    const { store } = service
+    const one = (await store.create()).conversation.id
+    const two = (await store.create()).conversation.id
+    const path = `/follow?conversation=${one}&conversation=${two}`
+    const begun = await eventsUntil(await service.fetch(path), ({ data }) => data.includes(two))
+    await store.trash(one)
+    await store.purge(one)
+    let last = begun.at(-1)!.id
+    // Each of several reconnects is answered in the same way.
+    for (const text of ['a', 'b']) {
+      const response = await service.fetch(path, { headers: { 'last-event-id': last } })
+      await writeTo(store, two, text)
+      const seen = { gone: false, message: false }
+      const events = await eventsUntil(response, ({ event, data }) => {
+        if (event === 'gone') seen.gone = JSON.parse(data).conversation === one
+        if (event === 'message') seen.message = true
+        return seen.gone && seen.message
+      })
+      expect(textsOf(events)).toEqual([text])
+      last = events.at(-1)!.id
+    }
+    // Without a place in it, it does not exist.
+    expect((await service.call(path)).status).toBe(404)
   })
 
   it.each(['SQLite', 'PostgreSQL'])(
