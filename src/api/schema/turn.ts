@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { usageSchema } from './usage.ts'
-import { countSchema, timeSchema } from './values.ts'
+import { countSchema, leaseSchema, timeSchema } from './values.ts'
 
 /** A turn: a prompt and everything that follows until the agent returns control. */
 export const turnSchema = z
@@ -19,7 +19,7 @@ export const turnSchema = z
       .strictObject({ host: z.string(), pid: z.int() })
       .nullable()
       .describe('the process that holds it while it is open'),
-    lease_until: timeSchema.nullable(),
+    lease_until: leaseSchema,
     started_at: timeSchema,
     ended_at: timeSchema.nullable(),
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { followStreamSchema } from '../../api/schema/index.ts'
 import { InvalidError } from '../../core/errors.ts'
 import { conversationId } from '../../core/ids.ts'
 import { notAnId, readEventId } from '../follow/event-id.ts'
@@ -41,12 +42,14 @@ export function followRoutes({ metrics, now, closing }: RouteContext): readonly 
       description:
         'Server-sent events: `activity` of all conversations; with `tasks=true` also `task` and `task_deleted` of ' +
         'all tasks, as states; ' +
-        'for each `conversation` also `branches`, `message`, `erased`, `turn`, `draft`, `branch`, ' +
-        '`branch_deleted`, `conversation` and `gone`. Each event has an id. After a reconnect with the id, every ' +
-        'message comes exactly once; activity and tasks may be repeated.',
+        'for each `conversation` also `branches`, `message`, `erased`, `approval`, `turn`, `draft`, `branch`, ' +
+        '`branch_deleted`, `conversation` and `gone`. The last event of a stream is `closing`. All others have an ' +
+        'id. After a reconnect with the id, every message comes exactly once; activity and tasks may be repeated. ' +
+        'A line that begins with a colon is a heartbeat, every 15 seconds. A text that is not the id of an event ' +
+        'is refused with 400: connect without it.',
       query,
       headers: { 'Last-Event-ID': 'The id of the last event that was received. Follows from there.' },
-      responses: { 200: { description: 'The events', mediaType: 'text/event-stream' } },
+      responses: { 200: { description: 'The events', events: followStreamSchema } },
       async handle({ query, request, caller: { store, token } }) {
         const given = [query.conversation ?? []].flat()
         if (given.length > mostConversations)
