@@ -19,11 +19,17 @@ export interface FollowOptions {
   readonly blobs?: 'whole' | 'preview'
 }
 
-/** A change of a followed conversation. */
-export type FollowEvent = {
+/** What every event says of itself. */
+export interface FollowMark {
   /** Pass it as `after` to continue behind this event. */
   readonly cursor: string
-} & FollowChange
+  /** True while the iteration catches up: the event was stored before it began, or with more others than one
+   *  read returns. A consumer may take such events at its own pace. */
+  readonly isReplay: boolean
+}
+
+/** A change of a followed conversation. */
+export type FollowEvent = FollowMark & FollowChange
 
 /** What has changed. Messages come once each, in order of seq, and `erased` once for each erasure. The other
  *  kinds are states: the newest one
@@ -105,31 +111,27 @@ export interface FollowActivityOptions {
 }
 
 /** A conversation with new activity. */
-export interface ActivityEvent {
-  /** Pass it as `after` to continue behind this event. */
-  readonly cursor: string
+export interface ActivityEvent extends FollowMark {
   /** The conversation with its active branch. */
   readonly conversation: ListedConversation
 }
 
 /** A task that has changed. Events are states: the newest one of a task replaces the earlier ones. */
-export type TaskEvent = {
-  /** Pass it as `after` to continue behind this event. */
-  readonly cursor: string
-} & (
-  | {
-      /** A task was submitted, dispatched, claimed, ended or cancelled. */
-      readonly type: 'task'
-      /** The task as it is now. */
-      readonly task: Task
-    }
-  | {
-      /** A task was deleted. */
-      readonly type: 'task_deleted'
-      /** Its id. */
-      readonly id: string
-    }
-)
+export type TaskEvent = FollowMark &
+  (
+    | {
+        /** A task was submitted, dispatched, claimed, ended or cancelled. */
+        readonly type: 'task'
+        /** The task as it is now. */
+        readonly task: Task
+      }
+    | {
+        /** A task was deleted. */
+        readonly type: 'task_deleted'
+        /** Its id. */
+        readonly id: string
+      }
+  )
 
 /** Follows changes, also those of other processes. */
 export interface Follower {

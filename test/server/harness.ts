@@ -56,6 +56,8 @@ export interface TestService extends AsyncDisposable {
   call(path: string, request?: TestRequest): Promise<TestResponse>
   /** The same as a response that is not read yet. Its events are compared with their schemas as they are read. */
   fetch(path: string, request?: TestRequest): Promise<Response>
+  /** The socket. Closing it ends the service and keeps the store. */
+  readonly listening: Listening
   close(): Promise<void>
 }
 
@@ -112,6 +114,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
   return {
     url,
     port: listening.port,
+    listening,
     store,
     db: target,
     token,

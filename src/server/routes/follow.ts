@@ -58,7 +58,6 @@ export function followRoutes({ metrics, now, closing }: RouteContext): readonly 
         const header = request.headers.get('last-event-id')
         const after = header ?? query.after
         const expiresIn = token.expiresAt === null ? longestMs : token.expiresAt.getTime() - now()
-        const timeout = AbortSignal.timeout(Math.max(0, Math.min(longestMs, expiresIn)))
         try {
           const position = after === undefined || after === '' ? null : readEventId(after)
           count(1)
@@ -66,7 +65,9 @@ export function followRoutes({ metrics, now, closing }: RouteContext): readonly 
             conversations,
             withTasks: query.tasks === 'true',
             position,
-            signal: AbortSignal.any([closing, request.signal, timeout]),
+            signal: request.signal,
+            shutdown: closing,
+            longestMs: Math.max(0, Math.min(longestMs, expiresIn)),
             isLive: isLiveAt(now),
             onEnd: () => count(-1),
           })

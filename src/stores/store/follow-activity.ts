@@ -37,7 +37,7 @@ export async function* followActivity(
         continue
       }
       for (const { conversation } of found) {
-        yield eventOf(conversation)
+        yield eventOf(conversation, false)
         if (signal?.aborted) return
       }
     }
@@ -52,7 +52,7 @@ export async function* followActivity(
       const page = await engine.query(() => readListedFrom(start, pageSize))
       for (const conversation of page) {
         if (signal?.aborted || hub.isClosed()) return
-        yield eventOf(conversation)
+        yield eventOf(conversation, true)
       }
       const last = page.at(-1)
       if (last) from = { time: last.updatedAt.getTime(), id: last.id }
@@ -60,8 +60,8 @@ export async function* followActivity(
     }
   }
 
-  function eventOf(conversation: ListedConversation): ActivityEvent {
+  function eventOf(conversation: ListedConversation, isReplay: boolean): ActivityEvent {
     time = Math.max(time ?? 0, conversation.updatedAt.getTime())
-    return { cursor: writeCursor([time]), conversation }
+    return { cursor: writeCursor([time]), isReplay, conversation }
   }
 }

@@ -29,6 +29,7 @@ export async function* followConversation(
 ): AsyncGenerator<FollowEvent, void, void> {
   let state = from ?? startOfNow
   const isNew = from === null
+  let isReplay = !isNew
   let branches: ReadonlyMap<string, Branch> | null = null
   const watch = hub.watch(id)
   try {
@@ -37,19 +38,21 @@ export async function* followConversation(
       if (snapshot === 'ended' || signal?.aborted) return
       if (snapshot === null) {
         if (isFirst && isNew) throw new NotFoundError('conversation', id)
-        yield { type: 'gone', conversationId: id, cursor: writeFollowCursor(state) }
+        yield { type: 'gone', conversationId: id, cursor: writeFollowCursor(state), isReplay }
         return
       }
       watch.note(snapshot.conversation.version)
+      isReplay ||= snapshot.hasMore
       const steps = stepsOf(snapshot, state, { branches, isNew: isFirst && isNew })
       for (const [i, { change, next }] of steps.entries()) {
         const isLast = i === steps.length - 1 && !snapshot.hasMore
         state = isLast ? { ...next, version: snapshot.conversation.version } : next
         if (signal?.aborted) return
-        yield { ...change, cursor: writeFollowCursor(state) }
+        yield { ...change, cursor: writeFollowCursor(state), isReplay }
       }
       if (!snapshot.isPartial) branches = new Map(snapshot.branches.map(branch => [branch.name, branch]))
       if (snapshot.hasMore) continue
+      isReplay = false
       state = {
         ...state,
         version: snapshot.conversation.version,

@@ -29,7 +29,7 @@ export async function* followTasks(
       if (found === null) yield* readMissed()
       for (const { id, task } of found ?? []) {
         if (signal?.aborted) return
-        yield task ? eventOf(task) : { cursor: cursor(), type: 'task_deleted', id }
+        yield task ? eventOf(task, false) : { cursor: cursor(), isReplay: false, type: 'task_deleted', id }
       }
     }
   } finally {
@@ -51,13 +51,13 @@ export async function* followTasks(
     const from = Math.max(0, (time ?? 0) - taskOverlapMs)
     for (const task of await engine.query(() => tasksSince(from))) {
       if (signal?.aborted || hub.isClosed()) return
-      yield eventOf(task)
+      yield eventOf(task, true)
     }
   }
 
-  function eventOf(task: Task): TaskEvent {
+  function eventOf(task: Task, isReplay: boolean): TaskEvent {
     time = Math.max(time ?? 0, task.updatedAt.getTime())
-    return { cursor: cursor(), type: 'task', task }
+    return { cursor: cursor(), isReplay, type: 'task', task }
   }
 
   function cursor(): string {

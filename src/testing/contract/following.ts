@@ -124,6 +124,31 @@ export const followingCases: readonly ContractCase[] = [
       [{ message: ids[1] }, { message: later[0] }],
     )
   }),
+  it('marks what it catches up with, and only that, as a replay', async ({ store }) => {
+    const { conversation, branch } = await startConversation(store)
+    const first = following(store, conversation.id)
+    const { cursor } = await until(first.events, 'branches main')
+    await appendTexts(store, branch, 'four')
+    assert.equal((await first.events.next()).value?.isReplay, false)
+    await first.end()
+    const { events, end } = following(store, conversation.id, { after: cursor })
+    const replayed = [(await events.next()).value, (await events.next()).value]
+    assert.deepEqual(
+      replayed.map(event => event && [line(event), event.isReplay]),
+      [
+        ['message four', true],
+        ['branches main', true],
+      ],
+    )
+    await appendTexts(store, branch, 'five')
+    const { value } = await events.next()
+    assert.deepEqual(value && [line(value), value.isReplay], ['message five', false])
+    // More than one read returns.
+    await until(events, 'branch main')
+    await appendTexts(store, branch, ...Array.from({ length: 60 }, (_, n) => `${n}`))
+    assert.equal((await events.next()).value?.isReplay, true)
+    await end()
+  }),
   it('refuses an unknown conversation and what is not a cursor', async ({ store }) => {
     const { conversation } = await startConversation(store)
     const unknown = store.follow(noConversation)[Symbol.asyncIterator]()
