@@ -10,6 +10,7 @@ export function describeHttp(): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
+  const describe = (one: (typeof operations)[number]) => describeOperation(one, components.schemas)
   const byTag = Map.groupBy(operations, ({ operation }) => operation.tags[0] ?? 'Other')
   return `# The HTTP API
 
@@ -35,6 +36,12 @@ ${walk.map(({ about, typed }) => `${about}\n\n\`\`\`sh\n${typed}\n\`\`\`\n`).joi
 - \`Idempotency-Key\` on a write makes a retry safe: the service answers it from the store.
 - A conversation has an \`ETag\`. With \`If-Match\`, a change is refused with 412 if another one was first; with
   \`If-None-Match\`, an unchanged conversation is answered with 304.
+- A stream of events is \`text/event-stream\`: the lines \`event:\` with its name and \`data:\` with its JSON, whose
+  \`type\` is the name again. Events are only ever added: ignore those that you do not know.
+- Words such as branch, head, turn and stretch are in the [vocabulary](vocabulary.md). A lease is the time for which
+  a process holds a turn or a task; a living process renews it, and after it another one may take over. A message's
+  \`seq\` is its place in the conversation, in order of storing; its \`depth\` is the number of messages before it on
+  its path.
 - Errors are problem details (RFC 9457): \`application/problem+json\` with \`code\`, \`detail\`, \`request_id\` and the facts
   of the error. \`Retry-After\` is set where waiting helps.
 
@@ -42,7 +49,7 @@ ${walk.map(({ about, typed }) => `${about}\n\n\`\`\`sh\n${typed}\n\`\`\`\n`).joi
 |---|---|---|
 ${statusRows()}
 
-${[...byTag].map(([tag, list]) => `## ${tag}\n\n${list.map(describeOperation).join('\n')}`).join('\n')}
+${[...byTag].map(([tag, list]) => `## ${tag}\n\n${list.map(describe).join('\n')}`).join('\n')}
 ## Schemas
 
 ${Object.entries(components.schemas).map(describeSchema).join('\n')}`
@@ -93,15 +100,16 @@ function statusRows(): string {
     .join('\n')
 }
 
-function describeOperation({
-  path,
-  method,
-  operation,
-}: {
-  readonly path: string
-  readonly method: string
-  readonly operation: Operation
-}): string {
+type Schemas = OpenApi['components']['schemas']
+
+function describeOperation(
+  {
+    path,
+    method,
+    operation,
+  }: { readonly path: string; readonly method: string; readonly operation: Operation },
+  schemas: Schemas,
+): string {
   const { summary, description, security = [], parameters = [], requestBody, responses } = operation
   const scopes = security.flatMap(({ token = [] }) => token).map(scope => `\`${scope}\``)
   const parts = [
@@ -117,13 +125,31 @@ function describeOperation({
         return `- ${status}: ${said}${body === '' ? '' : `: ${body}`}`
       })
       .join('\n'),
+    ...Object.values(responses).flatMap(({ content }) =>
+      eventTable(content?.['text/event-stream']?.schema, schemas),
+    ),
   ]
   return `${parts.join('\n\n')}\n`
 }
 
+/** The events of a stream: the name of each, the schema of its data, and its meaning. */
+function eventTable(schema: JsonSchema | undefined, schemas: Schemas): readonly string[] {
+  const events = schema && schemas[typeText(schema)]?.oneOf
+  if (!events) return []
+  const rows = events.map(event => {
+    const name = typeText(event)
+    const { properties, description = '' } = schemas[name]!
+    return `| \`${properties!.type!.enum![0]}\` | [${name}](#${name.toLowerCase()}) | ${description} |`
+  })
+  return [['| event | data | meaning |', '|---|---|---|', ...rows].join('\n')]
+}
+
 function parameterTable(parameters: readonly Parameter[]): string {
   const rows = parameters.map(one => {
-    const type = typeText(one.schema).replaceAll('|', '\\|')
+    const type = typeText(Object.values(one.schema.patternProperties ?? {})[0] ?? one.schema).replaceAll(
+      '|',
+      '\\|',
+    )
     const said = [...(one.required ? ['required'] : []), ...(one.description ? [one.description] : [])].join(
       '; ',
     )

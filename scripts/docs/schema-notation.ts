@@ -7,10 +7,12 @@ export interface JsonSchema {
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly JsonSchema[]
+  readonly oneOf?: readonly JsonSchema[]
   readonly items?: JsonSchema
   readonly prefixItems?: readonly JsonSchema[]
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>
   readonly additionalProperties?: JsonSchema | boolean
   readonly description?: string
 }
@@ -21,7 +23,8 @@ export function typeText(schema: JsonSchema, indent = ''): string {
   if (schema.$ref !== undefined) return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
   if (schema.const !== undefined) return quoted(schema.const)
   if (schema.enum) return schema.enum.map(quoted).join(' | ')
-  if (schema.anyOf) return [...new Set(schema.anyOf.map(one => typeText(one, indent)))].join(' | ')
+  const choices = schema.anyOf ?? schema.oneOf
+  if (choices) return [...new Set(choices.map(one => typeText(one, indent)))].join(' | ')
   const types = [schema.type ?? 'unknown'].flat()
   const orNull = types.length > 1 && types.includes('null') ? ' | null' : ''
   if (schema.prefixItems)

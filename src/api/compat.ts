@@ -37,6 +37,7 @@ export function compatMessageJson(message: Message): CompatMessageJson {
     timestamp: message.createdAt.toISOString(),
     ...(message.tokens > 0 && { token_count: message.tokens }),
     id: message.id,
+    depth: message.depth,
     blocks: message.content.map(blockJson),
   }
 }
@@ -47,5 +48,6 @@ export function compatPromptJson({
   createdAt,
 }: Pick<Conversation, 'prompt' | 'createdAt'>): CompatMessageJson | null {
   if (prompt === null) return null
-  return { role: 'system', content: prompt.text, timestamp: createdAt.toISOString(), id: null, blocks: [] }
+  const timestamp = createdAt.toISOString()
+  return { role: 'system', content: prompt.text, timestamp, id: null, depth: null, blocks: [] }
 }

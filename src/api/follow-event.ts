@@ -6,7 +6,13 @@ import { approvalJson } from './approval.ts'
 import { branchHeadJson } from './branch.ts'
 import { storedMessageJson } from './message.ts'
 import type { IsLive } from './path-facts.ts'
-import type { activitySchema, followEventSchema, JsonOf, taskEventSchema } from './schema/index.ts'
+import type {
+  activitySchema,
+  closingEventSchema,
+  followEventSchema,
+  JsonOf,
+  taskEventSchema,
+} from './schema/index.ts'
 import { taskJson } from './task.ts'
 import { draftPieceJson, turnJson } from './turn.ts'
 
@@ -18,6 +24,9 @@ export type ActivityJson = JsonOf<typeof activitySchema>
 
 /** A change of a task as JSON. */
 export type TaskEventJson = JsonOf<typeof taskEventSchema>
+
+/** The end of a stream as JSON. */
+export type ClosingEventJson = JsonOf<typeof closingEventSchema>
 
 /** Maps a change of a followed conversation to JSON. */
 export function followEventJson(

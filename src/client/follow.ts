@@ -51,9 +51,11 @@ export async function* followEvents(
         headers,
         signal: both,
       })
-      for await (const { id, data } of readEvents(body!.pipeThrough(watched(touch)))) {
-        last = id
+      for await (const { id, event, data } of readEvents(body!.pipeThrough(watched(touch)))) {
         pause = pauseMs.first
+        // The service shuts down, or the stream is too old: another connection continues behind the last event.
+        if (event === 'closing') break
+        last = id
         yield { id, event: JSON.parse(data) as FollowedJson['event'] }
         if (signal?.aborted) return
       }

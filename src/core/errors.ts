@@ -155,8 +155,8 @@ export class InvalidError extends SkeinError {
   /** Offset into the text, if the field is a query. */
   readonly position: number | null
 
-  constructor(field: string, problem: string, position: number | null = null) {
-    super(`${shorten(field, 200)}: ${problem}`)
+  constructor(field: string, problem: string, position: number | null = null, hint?: string) {
+    super(`${shorten(field, 200)}: ${problem}`, { hint })
     this.field = field
     this.position = position
   }

@@ -19,11 +19,17 @@ export interface FollowOptions {
   readonly blobs?: 'whole' | 'preview'
 }
 
-/** A change of a followed conversation. */
-export type FollowEvent = {
+/** What every event says of itself. */
+export interface FollowMark {
   /** Pass it as `after` to continue behind this event. */
   readonly cursor: string
-} & FollowChange
+  /** True while the iteration catches up: the event was stored before it began, or with more others than one
+   *  read returns. A consumer may take such events at its own pace. */
+  readonly isReplay: boolean
+}
+
+/** A change of a followed conversation. */
+export type FollowEvent = FollowMark & FollowChange
 
 /** What has changed. Messages come once each, in order of seq, and `erased` once for each erasure. The other
  *  kinds are states: the newest one
@@ -105,37 +111,35 @@ export interface FollowActivityOptions {
 }
 
 /** A conversation with new activity. */
-export interface ActivityEvent {
-  /** Pass it as `after` to continue behind this event. */
-  readonly cursor: string
+export interface ActivityEvent extends FollowMark {
   /** The conversation with its active branch. */
   readonly conversation: ListedConversation
 }
 
 /** A task that has changed. Events are states: the newest one of a task replaces the earlier ones. */
-export type TaskEvent = {
-  /** Pass it as `after` to continue behind this event. */
-  readonly cursor: string
-} & (
-  | {
-      /** A task was submitted, dispatched, claimed, ended or cancelled. */
-      readonly type: 'task'
-      /** The task as it is now. */
-      readonly task: Task
-    }
-  | {
-      /** A task was deleted. */
-      readonly type: 'task_deleted'
-      /** Its id. */
-      readonly id: string
-    }
-)
+export type TaskEvent = FollowMark &
+  (
+    | {
+        /** A task was submitted, dispatched, claimed, ended or cancelled. */
+        readonly type: 'task'
+        /** The task as it is now. */
+        readonly task: Task
+      }
+    | {
+        /** A task was deleted. */
+        readonly type: 'task_deleted'
+        /** Its id. */
+        readonly id: string
+      }
+  )
 
 /** Follows changes, also those of other processes. */
 export interface Follower {
   /** Changes of a conversation as they happen. Writes of this process arrive at once; those of others are
    *  found by reading versions four times a second, and ten times while an answer streams. However many
-   *  iterations follow, a change is read once. Throws NotFoundError if the conversation does not exist. */
+   *  iterations follow, a change is read once. Throws NotFoundError if the conversation does not exist. A
+   *  text that is not a cursor is refused by the call itself, with InvalidError; this holds for the other
+   *  two as well. */
   follow(id: ConversationId, options?: FollowOptions): AsyncIterable<FollowEvent>
   /** Activity in all conversations of the tenant. Clocks and commits may be out of order, so a cursor looks
    *  back one minute: after a reconnect an activity may be repeated, but none is missing. */

@@ -66,7 +66,10 @@ describe('the mappings match their schemas', () => {
     await store.addEvents(listed.id, [{ type: 'resume', data: { outcome: 'fresh' } }])
     matches(pageSchema(eventSchema), pageJson(await store.listEvents(listed.id), eventJson))
     matches(statsSchema, statsJson(statsOf(await store.measure(new Date(0)))))
-    matches(activitySchema, activityJson({ cursor: 'x', conversation: listed }, messages[3]!))
+    matches(
+      activitySchema,
+      activityJson({ cursor: 'x', isReplay: false, conversation: listed }, messages[3]!),
+    )
     await store.close()
   })
 

@@ -5,11 +5,11 @@ import { createClient, ServiceError } from '../../src/client/index.ts'
 import { startService } from '../server/harness.ts'
 
 /** A proxy whose connections a test can cut. */
-async function startCutter(port: number) {
+async function startCutter(port: () => number) {
   const sockets = new Set<Socket>()
   const server = createServer((incoming, outgoing) => {
     const { method, url, headers } = incoming
-    const onward = request({ host: '127.0.0.1', port, method, path: url, headers }, answer => {
+    const onward = request({ host: '127.0.0.1', port: port(), method, path: url, headers }, answer => {
       outgoing.writeHead(answer.statusCode!, answer.headers)
       answer.pipe(outgoing)
     })
@@ -36,7 +36,7 @@ async function startCutter(port: number) {
 
 it('follows across cut connections without a gap or a duplicate', { timeout: 60_000 }, async () => {
   await using service = await startService()
-  await using cutter = await startCutter(service.port)
+  await using cutter = await startCutter(() => service.port)
   const { conversation, branch } = await service.store.create()
   const client = createClient({ url: cutter.url, token: service.token })
   const stop = new AbortController()
@@ -59,6 +59,34 @@ it('follows across cut connections without a gap or a duplicate', { timeout: 60_
     }
   }
   expect(texts).toEqual(Array.from({ length: 12 }, (_, n) => `${n}`))
+})
+
+it('continues at another process when the one that it follows shuts down', { timeout: 60_000 }, async () => {
+  await using one = await startService()
+  await using two = await startService({ db: one.db })
+  let { port } = one
+  await using proxy = await startCutter(() => port)
+  const { conversation, branch } = await two.store.create()
+  const client = createClient({ url: proxy.url, token: one.token })
+  const stop = new AbortController()
+  const seen: string[] = []
+  let head: string | null = null
+  const say = async (text: string) => {
+    head = (await two.store.append(branch, head, [{ role: 'user', content: text }])).head
+  }
+  for await (const { event } of client.follow({ conversations: [conversation.id], signal: stop.signal })) {
+    seen.push(event.type === 'message' ? (event.message.blocks[0] as { text: string }).text : event.type)
+    if (event.type === 'branches' && !seen.includes('first')) await say('first')
+    if (seen.at(-1) === 'first') {
+      port = two.port
+      // The store stays open: only the service of the first process ends.
+      await one.listening.close()
+      await say('second')
+    }
+    if (seen.at(-1) === 'second') stop.abort()
+  }
+  expect(seen.filter(text => text === 'first' || text === 'second')).toEqual(['first', 'second'])
+  expect(seen).not.toContain('closing')
 })
 
 it('throws if the service refuses the request', async () => {

@@ -46,6 +46,31 @@ it('pages through the messages from the newest', async () => {
   expect(await texts('before=0')).toEqual(['Be brief.'])
 })
 
+it.each(['with', 'without'])(
+  'pages to the first message by what the responses contain, %s a prompt',
+  async how => {
+    await using service = await startService()
+    const { conversation, branch } = await service.store.create(how === 'with' ? { prompt: 'Be brief.' } : {})
+    const texts = Array.from({ length: 7 }, (_, n) => `text ${n}`)
+    await service.store.append(
+      branch,
+      null,
+      texts.map(content => ({ role: 'user' as const, content })),
+    )
+    const read: string[] = []
+    let before = ''
+    for (let pages = 0; ; pages++) {
+      expect(pages).toBeLessThan(3)
+      const { messages } = (await service.call(`/conversations/${conversation.id}?limit=3${before}`)).body
+      read.unshift(...messages.map((one: { content: string }) => one.content))
+      const { depth } = messages[0]
+      if (depth === null || depth === 0) break
+      before = `&before=${depth}`
+    }
+    expect(read).toEqual(how === 'with' ? ['Be brief.', ...texts] : texts)
+  },
+)
+
 it('returns the newest conversation of a bead, in its project (S2-52)', async () => {
   await using service = await startService()
   const { conversation, task } = await stock(service.store)

@@ -9,6 +9,7 @@ import type { Store } from '../../src/core/ports.ts'
 import { type ScriptedOptions, scripted } from '../../src/models/scripted.ts'
 import { createService, type Listening, listen, type ServiceOptions } from '../../src/server/index.ts'
 import { openStore } from '../../src/stores/open.ts'
+import { checkedEvents } from './checked-events.ts'
 
 /** How a service of a test differs from the usual one. */
 export interface TestServiceOptions extends Partial<Omit<ServiceOptions, 'storeOf' | 'tokens'>> {
@@ -53,7 +54,10 @@ export interface TestService extends AsyncDisposable {
   tokenFor(...scopes: readonly TokenScope[]): Promise<string>
   /** Sends a request to a path below `/api/v1`, or to another absolute path after `//`. */
   call(path: string, request?: TestRequest): Promise<TestResponse>
+  /** The same as a response that is not read yet. Its events are compared with their schemas as they are read. */
   fetch(path: string, request?: TestRequest): Promise<Response>
+  /** The socket. Closing it ends the service and keeps the store. */
+  readonly listening: Listening
   close(): Promise<void>
 }
 
@@ -83,8 +87,10 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
   const listening: Listening = await listen(service, { port: 0 })
   const url = `http://127.0.0.1:${listening.port}`
   const token = await addToken(store, tokenScopes)
-  const send = (path: string, { method, body, headers, token: own = token, signal }: TestRequest = {}) =>
-    fetch(path.startsWith('//') ? url + path.slice(1) : `${url}/api/v1${path}`, {
+  const send = async (path: string, request: TestRequest = {}) => {
+    const { method, body, headers, token: own = token, signal } = request
+    const target = path.startsWith('//') ? url + path.slice(1) : `${url}/api/v1${path}`
+    const response = await fetch(target, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: {
         ...(own !== null && { authorization: `Bearer ${own}` }),
@@ -94,6 +100,8 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(signal && { signal }),
     })
+    return checkedEvents(target, response)
+  }
   let isClosed = false
   const close = async () => {
     if (isClosed) return
@@ -106,6 +114,7 @@ export async function startService(options: TestServiceOptions = {}): Promise<Te
   return {
     url,
     port: listening.port,
+    listening,
     store,
     db: target,
     token,

@@ -12,7 +12,7 @@ it.skipIf(python === undefined)(
   'serves a Python program that knows only the OpenAPI document',
   { timeout: 60_000 },
   async () => {
-    await using service = await startService({ script: ['Hello from the model.'] })
+    await using service = await startService({ script: ['Hello from the model.', 'And again.'] })
     const program = join(import.meta.dirname, 'other_language.py')
     const env = { PATH: '/usr/bin:/bin', PYTHONUTF8: '1', PYTHONDONTWRITEBYTECODE: '1' }
     const { stdout } = await promisify(execFile)(python!, [program, service.url, service.token], { env })

@@ -25,7 +25,10 @@ export const branchHeadSchema = z
     name: z.string(),
     head: idSchema.nullable(),
     key: z.string().nullable(),
-    former_key: z.string().nullable().describe('its key before it was trashed, reset or expired'),
+    former_key: z
+      .string()
+      .nullable()
+      .describe('the key that it had until it was trashed or reset, or until it expired'),
     title: z.string().nullable(),
     created_at: timeSchema,
     updated_at: timeSchema,

@@ -11,6 +11,9 @@ export const compatMessageSchema = z
     timestamp: timeSchema,
     token_count: countSchema.optional().describe('absent if it is 0'),
     id: idSchema.nullable().describe('null for the system prompt that is stored with the conversation'),
+    depth: countSchema
+      .nullable()
+      .describe('the number of messages before it on the path; null for the stored system prompt'),
     blocks: z.array(z.union([blockSchema, otherBlockSchema])),
   })
   .meta({ id: 'CompatMessage', description: 'A message of the path, with its text.' })

@@ -4,6 +4,7 @@ import {
   dollarsSchema,
   idSchema,
   metadataSchema,
+  promptPolicySchema,
   roleSchema,
   timeSchema,
   toolResultsSchema,
@@ -46,7 +47,7 @@ export const conversationFields = {
     .strictObject({ hash: z.string(), text: z.string() })
     .nullable()
     .describe('the system prompt that is stored with it'),
-  prompt_policy: z.enum(['rebuild', 'stored']),
+  prompt_policy: promptPolicySchema,
   tool_results: toolResultsSchema,
   owner: z.string().nullable().describe('the program that alone writes it'),
   version: countSchema.describe('incremented by every change'),

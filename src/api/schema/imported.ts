@@ -4,7 +4,7 @@ import { countSchema } from './values.ts'
 const amounts = z.strictObject({
   conversation: countSchema,
   message: countSchema,
-  tombstone: countSchema,
+  tombstone: countSchema.describe('deleted messages'),
   blob: countSchema,
   turn: countSchema,
   draft: countSchema,

@@ -8,7 +8,13 @@ export { compatConversationSchema, compatMessageSchema } from './compat.ts'
 export { conversationFields, conversationSchema } from './conversation.ts'
 export { eventSchema } from './event.ts'
 export { firstProblem, type RequestProblem } from './first-problem.ts'
-export { activitySchema, followEventSchema, taskEventSchema } from './follow-event.ts'
+export {
+  activitySchema,
+  closingEventSchema,
+  followEventSchema,
+  followStreamSchema,
+  taskEventSchema,
+} from './follow-event.ts'
 export { importedSchema, recordTallies } from './imported.ts'
 export { messageSchema, storedMessageSchema } from './message.ts'
 export { problemSchema } from './problem.ts'
@@ -20,6 +26,7 @@ export { summarySchema } from './summary.ts'
 export { deletedTasksSchema, dispatchSchema, taskSchema } from './task.ts'
 export { tokenSchema } from './token.ts'
 export { draftPieceSchema, turnSchema } from './turn.ts'
+export { turnEventSchema } from './turn-event.ts'
 export { tokenKinds, usageSchema } from './usage.ts'
 export {
   countSchema,

@@ -15,4 +15,7 @@ export const stretchSchema = z
     started_at: timeSchema.describe('the time of the first message'),
     ended_at: timeSchema.describe('the time of the last message'),
   })
-  .meta({ id: 'Stretch', description: 'A range of messages without a fork: the unit of a structure.' })
+  .meta({
+    id: 'Stretch',
+    description: 'A range of messages on one path without a fork between them: the unit of a structure.',
+  })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { countSchema, idSchema, metadataSchema, timeSchema } from './values.ts'
+import { countSchema, idSchema, leaseSchema, metadataSchema, timeSchema } from './values.ts'
 
 /** A work item. */
 export const taskSchema = z
@@ -28,7 +28,7 @@ export const dispatchSchema = z
     attempts: countSchema,
     deaths: countSchema.describe('claims in a row whose worker died'),
     worker: z.string().nullable(),
-    lease_until: timeSchema.nullable(),
+    lease_until: leaseSchema,
     cancel_requested: z.boolean(),
     conversation_id: idSchema.nullable(),
     result: metadataSchema.nullable().describe('as dispatch run prints it'),

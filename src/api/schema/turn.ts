@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { usageSchema } from './usage.ts'
-import { countSchema, timeSchema } from './values.ts'
+import { countSchema, leaseSchema, timeSchema } from './values.ts'
 
 /** A turn: a prompt and everything that follows until the agent returns control. */
 export const turnSchema = z
@@ -15,9 +15,7 @@ export const turnSchema = z
     model: z.string().nullable(),
     prompt_hash: z.string().nullable().describe('SHA-256 of the system prompt, in hexadecimal'),
     usage: usageSchema,
-    lease_until: timeSchema
-      .nullable()
-      .describe('when another process may take an open turn over, unless its own renews it'),
+    lease_until: leaseSchema,
     started_at: timeSchema,
     ended_at: timeSchema.nullable(),
   })

@@ -23,6 +23,16 @@ export const roleSchema = z.enum(roles)
 /** Data of the caller. */
 export const metadataSchema = z.record(z.string(), z.unknown())
 
+/** Where the system prompt of the next turn comes from. */
+export const promptPolicySchema = z
+  .enum(['rebuild', 'stored'])
+  .describe('the system prompt of the next turn: rebuild: that of its caller; stored: `prompt`')
+
+/** The end of a lease. */
+export const leaseSchema = timeSchema
+  .nullable()
+  .describe('the end of the lease: its process holds it until then, and renews it while it lives')
+
 /** How the tool results of a conversation are stored. */
 export const toolResultsSchema = z
   .union([z.enum(['full', 'metadata']), countSchema])

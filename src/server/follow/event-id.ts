@@ -19,7 +19,8 @@ export function writeEventId({ activity, tasks, cursors }: StreamPosition): stri
   return [first, ...second, ...[...cursors].map(([id, cursor]) => `${id}:${cursor}`)].join('.')
 }
 
-/** Throws InvalidError if the text is not the id of an event. */
+/** Throws InvalidError of the field `after` if the text does not have the form of an event id. The cursors in
+ *  it belong to the store, which refuses wrong ones in the same way. */
 export function readEventId(text: string): StreamPosition {
   const [first = '', ...others] = text.split('.')
   if (!/^(@\d{1,15}|[\w-]+)$/.test(first)) throw notAnId()
@@ -34,6 +35,8 @@ export function readEventId(text: string): StreamPosition {
   return { activity, tasks, cursors: new Map(cursors) }
 }
 
-function notAnId(): InvalidError {
-  return new InvalidError('after', 'is not the id of an event of this stream')
+/** The refusal of an event id, with the name under which the client has sent it. */
+export function notAnId(field: 'Last-Event-ID' | 'after' = 'after'): InvalidError {
+  const hint = `Connect without ${field} to follow from now on.`
+  return new InvalidError(field, 'is not the id of an event of this stream', null, hint)
 }

@@ -1,12 +1,18 @@
-import { activityJson, followEventJson, taskEventJson } from '../../api/follow-event.ts'
+import {
+  activityJson,
+  type ClosingEventJson,
+  followEventJson,
+  taskEventJson,
+} from '../../api/follow-event.ts'
 import type { IsLive } from '../../api/path-facts.ts'
 import type { ActivityEvent, FollowEvent, Follower, TaskEvent } from '../../core/follow.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { MessageReader } from '../../core/ports.ts'
-import { type CutOff, StalledReaderError } from '../http/stream.ts'
+import type { CutOff } from '../http/stream.ts'
 import { eventText } from '../turns/event-stream.ts'
 import { type StreamPosition, writeEventId } from './event-id.ts'
+import { createEventQueue } from './event-queue.ts'
 
 /** What a stream reads. */
 export type FollowedStore = Follower & Pick<MessageReader, 'getMessages'>
@@ -19,8 +25,12 @@ export interface FollowStreamOptions {
   readonly withTasks: boolean
   /** The id of the last event that the client has. Null: from now on. */
   readonly position: StreamPosition | null
-  /** Ends the stream, after which the client reconnects. */
+  /** The client has left. */
   readonly signal: AbortSignal
+  /** The service shuts down. The last event says so, and the client reconnects elsewhere. */
+  readonly shutdown: AbortSignal
+  /** Milliseconds after which the stream ends, and the client reconnects. */
+  readonly longestMs: number
   /** Whether an open turn is being answered. */
   readonly isLive: IsLive
   /** Called if the stream fails. */
@@ -32,25 +42,21 @@ export interface FollowStreamOptions {
   readonly times?: { readonly heartbeatMs?: number; readonly stalledMs?: number }
 }
 
-/** Most bytes that wait for a reader. */
-const mostQueued = 1_048_576
-
 /** How long a client waits before it reconnects. */
 const retryMs = 1_000
 
 /** Sends activity of the tenant, changes of its tasks if wanted, and the contents of conversations, as
- *  server-sent events. Events are read from the store as long as the reader takes them; a reader that does
- *  not is disconnected, and resumes with the id of its last event. Throws NotFoundError if a conversation
- *  without a cursor does not exist. */
+ *  server-sent events. The past is read from the store as fast as the reader takes it; a reader that is too
+ *  slow for what happens now is disconnected, and resumes with the id of its last event. Throws NotFoundError
+ *  if a conversation without a cursor does not exist. */
 export async function followStream(
   store: FollowedStore,
   options: FollowStreamOptions,
 ): Promise<ReadableStream<Uint8Array>> {
-  const { conversations, position, isLive } = options
+  const { conversations, position, isLive, shutdown } = options
   const { heartbeatMs = 15_000, stalledMs = 30_000 } = options.times ?? {}
   const stop = new AbortController()
   const signal = AbortSignal.any([options.signal, stop.signal])
-  const encoder = new TextEncoder()
   const wanted = new Map<ConversationId, string>()
   for (const id of conversations) {
     const cursor = position?.cursors.get(id)
@@ -65,15 +71,12 @@ export async function followStream(
 
   // A conversation without a cursor gets one before anything is sent: otherwise the id of an earlier event
   // would not hold its place, and a client that resumes with that id would miss its events.
-  const begun: { readonly id: ConversationId; readonly events: AsyncIterator<FollowEvent> }[] = []
   const firsts: string[] = []
+  let opened: OpenedEvents
   try {
-    for (const id of conversations) {
-      const after = wanted.get(id)
-      const how = { blobs: 'preview', signal, ...(after !== undefined && { after }) } as const
-      const events = store.follow(id, how)[Symbol.asyncIterator]()
-      begun.push({ id, events })
-      if (after !== undefined) continue
+    opened = openEvents(store, { begin, signal, conversations, position })
+    for (const [id, events] of opened.contents) {
+      if (wanted.has(id)) continue
       const { value } = await events.next()
       if (value) firsts.push(textOf(id, value))
     }
@@ -82,97 +85,58 @@ export async function followStream(
     options.onEnd()
     throw error
   }
-  const activity = store.followActivity({
-    signal,
-    ...(typeof begin === 'string' ? { after: begin } : { since: begin }),
+
+  const queue = createEventQueue({
+    first: `retry: ${retryMs}\n\n${firsts.join('')}`,
+    stalledMs,
+    cutOff: options.cutOff,
+    onEnd,
   })
-  // Without a task yet, changes since the time of the first activity are read: their cursors are times too.
-  const since = at.tasks ?? (typeof begin === 'string' ? begin : null)
-  const followTasks = () =>
-    store.followTasks({
-      signal,
-      ...(since !== null && { after: since }),
-      ...(since === null && begin instanceof Date && { since: begin }),
-    })
+  const heartbeat = setInterval(() => queue.beat(), heartbeatMs).unref()
+  const timeout = setTimeout(() => closeFor('timeout'), options.longestMs).unref()
+  const untilEnd = { once: true, signal: stop.signal } as const
+  options.signal.addEventListener('abort', () => queue.close(), untilEnd)
+  shutdown.addEventListener('abort', () => closeFor('shutdown'), untilEnd)
+  if (shutdown.aborted) closeFor('shutdown')
+  else if (signal.aborted) queue.close()
+  else {
+    for (const [id, events] of opened.contents) void pump(events, async event => () => textOf(id, event))
+    void pump(opened.activity, textForActivity)
+    if (options.withTasks) void pump(opened.tasks, async event => () => textForTask(event))
+  }
+  return queue.body
 
-  let controller: ReadableStreamDefaultController<Uint8Array>
-  let roomFor: PromiseWithResolvers<void> | null = null
-  let stalled: NodeJS.Timeout | undefined
-  let isEnded = false
-  const heartbeat = setInterval(() => {
-    if (!isEnded && controller.desiredSize! > 0) controller.enqueue(encoder.encode(': still here\n\n'))
-  }, heartbeatMs)
-  heartbeat.unref()
-
-  return new ReadableStream<Uint8Array>(
-    {
-      start(given) {
-        controller = given
-        controller.enqueue(encoder.encode(`retry: ${retryMs}\n\n${firsts.join('')}`))
-        signal.addEventListener('abort', () => end(), { once: true })
-        if (signal.aborted) return end()
-        for (const { id, events } of begun) void pump(events, async event => () => textOf(id, event))
-        void pump(activity[Symbol.asyncIterator](), textForActivity)
-        if (options.withTasks)
-          void pump(followTasks()[Symbol.asyncIterator](), async event => () => textForTask(event))
-      },
-      pull: makeRoom,
-      cancel: () => end(),
-    },
-    new ByteLengthQueuingStrategy({ highWaterMark: mostQueued }),
-  )
-
-  /** Sends events as long as there is room for them. The text is made at the moment at which it is queued:
-   *  its id holds the places of all events before it, and of none after it. */
-  async function pump<E>(events: AsyncIterator<E>, textFor: (event: E) => Promise<() => string>) {
+  /** Sends events as the queue takes them. The text is made at the moment at which it is queued: its id holds
+   *  the places of all events before it, and of none after it. */
+  async function pump<E extends { readonly isReplay: boolean }>(
+    events: AsyncIterator<E>,
+    textFor: (event: E) => Promise<() => string>,
+  ) {
     try {
       for (let next = await events.next(); !next.done; next = await events.next()) {
         const text = await textFor(next.value)
-        await room()
-        if (isEnded) return
-        controller.enqueue(encoder.encode(text()))
+        if (!(await queue.room(next.value.isReplay))) return
+        queue.send(text())
       }
     } catch (error) {
-      end(error)
+      queue.cut(error)
     }
   }
 
-  /** Waits until less than the limit is queued. */
-  async function room(): Promise<void> {
-    if (controller.desiredSize! > 0) return
-    roomFor ??= Promise.withResolvers()
-    stalled ??= setTimeout(() => end(new StalledReaderError()), stalledMs).unref()
-    await roomFor.promise
+  /** Ends the stream with an event without an id: the client resumes behind the event before it. */
+  function closeFor(reason: ClosingEventJson['reason']): void {
+    queue.close(eventText<ClosingEventJson>({ type: 'closing', reason }))
   }
 
-  function makeRoom(): void {
-    if (controller.desiredSize! <= 0) return
-    clearTimeout(stalled)
-    stalled = undefined
-    roomFor?.resolve()
-    roomFor = null
-  }
-
-  /** Ends the stream. With a reason, what is queued is dropped and the connection is cut. */
-  function end(reason?: unknown): void {
-    if (isEnded) return
-    isEnded = true
+  function onEnd(): void {
     clearInterval(heartbeat)
-    clearTimeout(stalled)
-    roomFor?.resolve()
+    clearTimeout(timeout)
     stop.abort()
-    try {
-      const shown = reason === undefined ? null : options.cutOff(reason)
-      if (reason === undefined) controller.close()
-      else if (shown !== null) controller.error(shown)
-    } catch {
-      // The reader has cancelled the stream.
-    }
     options.onEnd()
   }
 
   function textOf(id: ConversationId, event: FollowEvent): string {
-    const { cursor, ...change } = event
+    const { cursor, isReplay: _, ...change } = event
     at = { ...at, cursors: at.cursors.set(id, cursor) }
     return `id: ${writeEventId(at)}\n${eventText(followEventJson(id, change, isLive))}`
   }
@@ -191,6 +155,42 @@ export async function followStream(
       at = { ...at, activity: event.cursor }
       return `id: ${writeEventId(at)}\n${text}`
     }
+  }
+}
+
+/** The events that a stream sends, before the first one is read. */
+interface OpenedEvents {
+  readonly contents: ReadonlyMap<ConversationId, AsyncIterator<FollowEvent>>
+  readonly activity: AsyncIterator<ActivityEvent>
+  readonly tasks: AsyncIterator<TaskEvent>
+}
+
+/** Opens everything at a position. Throws InvalidError if a cursor is wrong, also that of a conversation that
+ *  the stream has no more: the id as a whole is not one of ours. */
+function openEvents(
+  store: FollowedStore,
+  {
+    begin,
+    signal,
+    conversations,
+    position,
+  }: Pick<FollowStreamOptions, 'signal' | 'conversations' | 'position'> & { readonly begin: string | Date },
+): OpenedEvents {
+  const open = (id: ConversationId) => {
+    const after = position?.cursors.get(id)
+    const how = { blobs: 'preview', signal, ...(after !== undefined && { after }) } as const
+    return store.follow(id, how)[Symbol.asyncIterator]()
+  }
+  for (const id of position?.cursors.keys() ?? []) open(id)
+  const start = typeof begin === 'string' ? { after: begin } : { since: begin }
+  // Without a task yet, changes since the time of the first activity are read: their cursors are times too.
+  const tasks = position?.tasks ?? null
+  return {
+    contents: new Map(conversations.map(id => [id, open(id)])),
+    activity: store.followActivity({ signal, ...start })[Symbol.asyncIterator](),
+    tasks: store
+      .followTasks({ signal, ...(tasks === null ? start : { after: tasks }) })
+      [Symbol.asyncIterator](),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { type ErrorCode, ModelError, SkeinError } from '../../core/errors.ts'
 import { HttpError } from './http-error.ts'
-import { StalledReaderError } from './stream.ts'
+import { SlowReaderError } from './stream.ts'
 
 /** Where the service writes its log. */
 type ServiceLog = Pick<Logger, 'info' | 'warn' | 'error'>
@@ -41,7 +41,7 @@ export function logRequest(log: ServiceLog, entry: RequestEntry, error: unknown,
 
 /** Logs a body that broke off: its response had a status already. */
 export function logCutOff(log: ServiceLog, entry: RequestEntry, error: unknown): void {
-  if (error instanceof StalledReaderError) log.info(entry, 'reader disconnected: it took nothing')
+  if (error instanceof SlowReaderError) log.info(entry, error.message)
   else logFailure(log, entry, error, 'response broke off')
 }
 

@@ -6,7 +6,8 @@ import type { Route } from './route.ts'
 type PathConfig = Parameters<OpenAPIHono['openAPIRegistry']['registerPath']>[0]
 
 function operationOf(route: Route, path: string): PathConfig {
-  const { params, query, body, rawBody, headers = {} } = route
+  const { params, query, body, rawBody } = route
+  const parameters = [...headerParameters(route), ...openParameters(route)]
   const content = rawBody === undefined ? null : { [rawBody]: { schema: { type: 'string' as const } } }
   return {
     method: route.method,
@@ -24,23 +25,18 @@ function operationOf(route: Route, path: string): PathConfig {
       }),
       ...(content && { body: { required: true, content } }),
     },
-    ...(Object.keys(headers).length > 0 && {
-      parameters: Object.entries(headers).map(([name, description]) => ({
-        name,
-        in: 'header' as const,
-        required: false,
-        description,
-        schema: { type: 'string' as const },
-      })),
-    }),
+    ...(parameters.length > 0 && { parameters }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(route.responses).map(([status, { description, schema, mediaType }]) => [
+        Object.entries(route.responses).map(([status, { description, schema, mediaType, events }]) => [
           status,
           {
             description,
             ...(schema && { content: { 'application/json': { schema } } }),
             ...(mediaType !== undefined && { content: { [mediaType]: { schema: { type: 'string' } } } }),
+            // OpenAPI 3.1 has no word for the items of a stream. The schema is that of the data of one event,
+            // as in the documents of model providers.
+            ...(events && { content: { 'text/event-stream': { schema: events } } }),
           },
         ]),
       ),
@@ -50,6 +46,37 @@ function operationOf(route: Route, path: string): PathConfig {
       },
     } as PathConfig['responses'],
   }
+}
+
+function headerParameters({ headers = {} }: Route) {
+  return Object.entries(headers).map(([name, description]) => ({
+    name,
+    in: 'header' as const,
+    required: false,
+    description,
+    schema: { type: 'string' as const },
+  }))
+}
+
+/** Parameters with names that the caller chooses: an object whose members are sent as parameters of their
+ *  own. Its own name is not sent. */
+function openParameters({ openQuery }: Route) {
+  if (!openQuery) return []
+  const { prefix, description } = openQuery
+  const members = {
+    patternProperties: { [`^${prefix.replaceAll('.', '\\.')}`]: { type: 'string' as const } },
+  }
+  return [
+    {
+      name: `${prefix}<name>`,
+      in: 'query' as const,
+      required: false,
+      description,
+      style: 'form' as const,
+      explode: true,
+      schema: { type: 'object' as const, ...members, additionalProperties: false },
+    },
+  ]
 }
 
 type Json = { [name: string]: unknown }

@@ -39,6 +39,16 @@ export interface RouteResponse {
   readonly schema?: ZodType
   /** The media type of another body. */
   readonly mediaType?: string
+  /** The schema of the data of each event, if the body is a stream of events. */
+  readonly events?: ZodType
+}
+
+/** Parameters that share the beginning of their names, such as `metadata.<name>`. */
+export interface OpenQuery {
+  /** The beginning of the names. */
+  readonly prefix: string
+  /** What such a parameter does. */
+  readonly description: string
 }
 
 /** A route as its file declares it. */
@@ -65,6 +75,8 @@ export interface RouteDeclaration<
   readonly params?: P
   /** The schema of the parameters after `?`. Unknown ones are refused. */
   readonly query?: Q
+  /** Parameters after `?` whose names the caller chooses, besides those of the schema. */
+  readonly openQuery?: OpenQuery
   /** The schema of the JSON body. */
   readonly body?: B
   /** True if the body may be left out. */

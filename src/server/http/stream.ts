@@ -5,11 +5,11 @@ const pieceSize = 16_384
  *  stream, which says nothing about the cause, or null if the connection was closed instead. */
 export type CutOff = (error: unknown) => Error | null
 
-/** The reader of a stream has taken nothing for too long. */
-export class StalledReaderError extends Error {
-  constructor() {
-    super('the reader took nothing')
-    this.name = 'StalledReaderError'
+/** The reader of a stream is too slow, which the message explains. */
+export class SlowReaderError extends Error {
+  constructor(how: string) {
+    super(`reader disconnected: ${how}`)
+    this.name = 'SlowReaderError'
   }
 }
 

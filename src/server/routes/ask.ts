@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { AgentEvent } from '../../agent/run/events.ts'
 import { newContentOf } from '../../api/new-message.ts'
 import type { ProblemJson } from '../../api/problem.ts'
-import { askedSchema, turnSchema } from '../../api/schema/index.ts'
+import { askedSchema, turnEventSchema, turnSchema } from '../../api/schema/index.ts'
 import { askSchema } from '../../api/schema/request/index.ts'
 import { turnJson } from '../../api/turn.ts'
 import type { TurnEventJson } from '../../api/turn-event.ts'
@@ -55,10 +55,7 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
       headers: { ...idempotencyHeader, Accept: 'text/event-stream returns the events of the turn' },
       responses: {
         202: { description: 'The turn has begun', schema: askedSchema },
-        200: {
-          description: 'Events: started, text, thinking, tool_started, tool_ended, answered, ended, failed',
-          mediaType: 'text/event-stream',
-        },
+        200: { description: 'The events of the turn, up to `ended` or `failed`', events: turnEventSchema },
       },
       async handle({ params, body, request, caller, cutOff }) {
         const open = agentOf

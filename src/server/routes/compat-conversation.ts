@@ -90,7 +90,8 @@ export function compatConversationRoutes({ now }: RouteContext): readonly Route[
       summary: 'Read a conversation with the messages of its active branch',
       description:
         'The response is streamed. `limit` and `before` page through the messages from the newest: pass the ' +
-        'depth of the first message of a page as `before` of the next one.',
+        '`depth` of the first message of a page as `before` of the next one. The last page begins with the ' +
+        'stored system prompt, whose depth is null, or with depth 0.',
       params,
       query: compatQuery,
       headers: { 'If-None-Match': 'The ETag of an earlier response. 304 if nothing has changed.' },

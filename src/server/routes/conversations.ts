@@ -8,6 +8,7 @@ import {
   conversationPatchSchema,
   findOrCreateSchema,
   listConversationsQuery,
+  metadataQuery,
   type NewConversationBody,
   newConversationSchema,
   resetSchema,
@@ -56,8 +57,9 @@ export function conversationRoutes({ now, metrics }: RouteContext): readonly Rou
       summary: 'List conversations, most recently used first',
       description:
         'All filters must match. An empty value of channel, directory, project or task asks for conversations ' +
-        'without one. `metadata.<name>=<value>` filters by a metadata field.',
+        'without one.',
       query: listConversationsQuery,
+      openQuery: metadataQuery,
       responses: { 200: { description: 'A page of conversations', schema: pageSchema(conversationSchema) } },
       async handle({ query, caller: { store } }) {
         const page = await store.listConversations(listConversationsOf(query))

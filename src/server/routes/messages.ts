@@ -188,7 +188,7 @@ export function messageRoutes({ now }: RouteContext): readonly Route[] {
       operation: 'deleteMessage',
       scope: 'write',
       tag,
-      summary: 'Delete a message, and leave a tombstone',
+      summary: 'Delete a message, and keep its place as a tombstone: its id, when and why it was deleted',
       params: ofMessage,
       query: deleteMessageQuery,
       responses: { 200: { description: 'It is deleted', schema: removedSchema } },

@@ -8,7 +8,7 @@ import {
   searchHitSchema,
   statsSchema,
 } from '../../api/schema/index.ts'
-import { searchQuery } from '../../api/schema/request/index.ts'
+import { metadataQuery, searchQuery } from '../../api/schema/request/index.ts'
 import { searchHitJson } from '../../api/search-hit.ts'
 import { statsJson, statsMonthMs, statsOf } from '../../api/stats.ts'
 import { findTaskTarget } from '../../core/task-target.ts'
@@ -36,6 +36,7 @@ export function searchRoutes({ now }: RouteContext): readonly Route[] {
       summary: 'Search messages',
       description: 'A page with fewer hits than its limit and with a `next` was ended by its time budget.',
       query: searchQuery,
+      openQuery: metadataQuery,
       responses: { 200: { description: 'A page of hits', schema: foundHitsSchema } },
       async handle({ query, request, caller: { store } }) {
         const page = await store.search(query.q, { ...searchOptionsOf(query), signal: request.signal })

@@ -1,7 +1,7 @@
-import type { ActivityEvent, FollowActivityOptions } from '../../core/follow.ts'
+import type { ActivityEvent } from '../../core/follow.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readCursor, writeCursor } from '../programs/cursor.ts'
+import { writeCursor } from '../programs/cursor.ts'
 import { readListedFrom } from '../programs/follow.ts'
 import { activityOverlapMs, type FollowHub } from './follow-hub.ts'
 
@@ -16,9 +16,10 @@ const lowestId = '00000000-0000-0000-0000-000000000000'
 export async function* followActivity(
   engine: Pick<Engine, 'query'>,
   hub: FollowHub,
-  { after, since, signal }: FollowActivityOptions,
+  since: number | null,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<ActivityEvent, void, void> {
-  let time = after === undefined ? (since?.getTime() ?? null) : (readCursor(after, ['number'])[0] as number)
+  let time = since
   // Fails if the store is closed or away.
   await engine.query(() => readListedFrom({ time: Number.MAX_SAFE_INTEGER, id: lowestId }, 1))
   const watch = hub.watchActivity()
@@ -36,7 +37,7 @@ export async function* followActivity(
         continue
       }
       for (const { conversation } of found) {
-        yield eventOf(conversation)
+        yield eventOf(conversation, false)
         if (signal?.aborted) return
       }
     }
@@ -51,7 +52,7 @@ export async function* followActivity(
       const page = await engine.query(() => readListedFrom(start, pageSize))
       for (const conversation of page) {
         if (signal?.aborted || hub.isClosed()) return
-        yield eventOf(conversation)
+        yield eventOf(conversation, true)
       }
       const last = page.at(-1)
       if (last) from = { time: last.updatedAt.getTime(), id: last.id }
@@ -59,8 +60,8 @@ export async function* followActivity(
     }
   }
 
-  function eventOf(conversation: ListedConversation): ActivityEvent {
+  function eventOf(conversation: ListedConversation, isReplay: boolean): ActivityEvent {
     time = Math.max(time ?? 0, conversation.updatedAt.getTime())
-    return { cursor: writeCursor([time]), conversation }
+    return { cursor: writeCursor([time]), isReplay, conversation }
   }
 }

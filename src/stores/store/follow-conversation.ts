@@ -10,7 +10,6 @@ import {
   digestOfBranches,
   digestOfFields,
   type FollowState,
-  readFollowCursor,
   textOfBranch,
   writeFollowCursor,
 } from './follow-cursor.ts'
@@ -19,17 +18,18 @@ import type { ConversationWatch, FollowHub } from './follow-hub.ts'
 /** Between two reads while the store is away. */
 const awayMs = 1_000
 
-/** Changes of a conversation. Everything is read when the consumer asks for it, so a slow consumer makes
+/** Changes of a conversation after a state, or from now on. Everything is read when the consumer asks for it, so a slow consumer makes
  *  nothing wait in memory. */
 export async function* followConversation(
   engine: Pick<Engine, 'read'>,
   hub: FollowHub,
   id: ConversationId,
-  options: FollowOptions,
+  from: FollowState | null,
+  { signal, blobs = 'whole' }: Pick<FollowOptions, 'signal' | 'blobs'>,
 ): AsyncGenerator<FollowEvent, void, void> {
-  const { after, signal, blobs = 'whole' } = options
-  let state = after === undefined ? startOfNow : readFollowCursor(after)
-  const isNew = after === undefined
+  let state = from ?? startOfNow
+  const isNew = from === null
+  let isReplay = !isNew
   let branches: ReadonlyMap<string, Branch> | null = null
   const watch = hub.watch(id)
   try {
@@ -38,19 +38,21 @@ export async function* followConversation(
       if (snapshot === 'ended' || signal?.aborted) return
       if (snapshot === null) {
         if (isFirst && isNew) throw new NotFoundError('conversation', id)
-        yield { type: 'gone', conversationId: id, cursor: writeFollowCursor(state) }
+        yield { type: 'gone', conversationId: id, cursor: writeFollowCursor(state), isReplay }
         return
       }
       watch.note(snapshot.conversation.version)
+      isReplay ||= snapshot.hasMore
       const steps = stepsOf(snapshot, state, { branches, isNew: isFirst && isNew })
       for (const [i, { change, next }] of steps.entries()) {
         const isLast = i === steps.length - 1 && !snapshot.hasMore
         state = isLast ? { ...next, version: snapshot.conversation.version } : next
         if (signal?.aborted) return
-        yield { ...change, cursor: writeFollowCursor(state) }
+        yield { ...change, cursor: writeFollowCursor(state), isReplay }
       }
       if (!snapshot.isPartial) branches = new Map(snapshot.branches.map(branch => [branch.name, branch]))
       if (snapshot.hasMore) continue
+      isReplay = false
       state = {
         ...state,
         version: snapshot.conversation.version,

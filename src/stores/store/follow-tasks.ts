@@ -1,8 +1,8 @@
 import { ReadOnlyError } from '../../core/errors.ts'
-import type { FollowActivityOptions, TaskEvent } from '../../core/follow.ts'
+import type { TaskEvent } from '../../core/follow.ts'
 import type { Task } from '../../core/task.ts'
 import type { Engine } from '../engine/engine.ts'
-import { readCursor, writeCursor } from '../programs/cursor.ts'
+import { writeCursor } from '../programs/cursor.ts'
 import { readTasks, tasksSince } from '../programs/tasks/follow-tasks.ts'
 import type { FollowHub } from './follow-hub.ts'
 import { taskOverlapMs } from './task-watch.ts'
@@ -12,9 +12,10 @@ import { taskOverlapMs } from './task-watch.ts'
 export async function* followTasks(
   engine: Pick<Engine, 'query'>,
   hub: FollowHub,
-  { after, since, signal }: FollowActivityOptions,
+  since: number | null,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<TaskEvent, void, void> {
-  let time = after === undefined ? (since?.getTime() ?? null) : (readCursor(after, ['number'])[0] as number)
+  let time = since
   if (!(await hasTasks())) return
   const watch = hub.watchTasks()
   try {
@@ -28,7 +29,7 @@ export async function* followTasks(
       if (found === null) yield* readMissed()
       for (const { id, task } of found ?? []) {
         if (signal?.aborted) return
-        yield task ? eventOf(task) : { cursor: cursor(), type: 'task_deleted', id }
+        yield task ? eventOf(task, false) : { cursor: cursor(), isReplay: false, type: 'task_deleted', id }
       }
     }
   } finally {
@@ -50,13 +51,13 @@ export async function* followTasks(
     const from = Math.max(0, (time ?? 0) - taskOverlapMs)
     for (const task of await engine.query(() => tasksSince(from))) {
       if (signal?.aborted || hub.isClosed()) return
-      yield eventOf(task)
+      yield eventOf(task, true)
     }
   }
 
-  function eventOf(task: Task): TaskEvent {
+  function eventOf(task: Task, isReplay: boolean): TaskEvent {
     time = Math.max(time ?? 0, task.updatedAt.getTime())
-    return { cursor: cursor(), type: 'task', task }
+    return { cursor: cursor(), isReplay, type: 'task', task }
   }
 
   function cursor(): string {

@@ -26,6 +26,7 @@ import * as summaries from '../programs/summaries.ts'
 import * as tokens from '../programs/tokens.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
+import { readActivityStart, readFollowCursor } from './follow-cursor.ts'
 import { type FollowHub, followHub } from './follow-hub.ts'
 import { followTasks } from './follow-tasks.ts'
 import { listInPieces, purgeOne, sweepAll } from './in-pieces.ts'
@@ -299,16 +300,25 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
     listTokens: async (page = {}) => query(() => tokens.listTokens(checked.checkPage(page))),
     revokeToken: async id => write(() => tokens.revokeToken(checkName(id, 'id'), now())),
 
-    follow: async function* (id, options = {}) {
-      const { followConversation } = await import('./follow-conversation.ts')
-      yield* followConversation(engine, hub, conversationId(id), checked.checkFollow(options))
+    follow(id, options = {}) {
+      const [known, how] = [conversationId(id), checked.checkFollow(options)]
+      const from = how.after === undefined ? null : readFollowCursor(how.after)
+      return lazily(async () => {
+        const { followConversation } = await import('./follow-conversation.ts')
+        return followConversation(engine, hub, known, from, how)
+      })
     },
-    followActivity: async function* (options = {}) {
-      const { followActivity } = await import('./follow-activity.ts')
-      yield* followActivity(engine, hub, checked.checkFollowActivity(options))
+    followActivity(options = {}) {
+      const { signal, ...start } = checked.checkFollowActivity(options)
+      const time = readActivityStart(start)
+      return lazily(async () => {
+        const { followActivity } = await import('./follow-activity.ts')
+        return followActivity(engine, hub, time, signal)
+      })
     },
-    followTasks: async function* (options = {}) {
-      yield* followTasks(engine, hub, checked.checkFollowActivity(options))
+    followTasks(options = {}) {
+      const { signal, ...start } = checked.checkFollowActivity(options)
+      return followTasks(engine, hub, readActivityStart(start), signal)
     },
 
     close,
@@ -323,6 +333,11 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
   function newId(given: string | undefined) {
     return conversationId(given ?? source.uuid())
   }
+}
+
+/** An iterable whose code is loaded when it is first read. */
+async function* lazily<T>(open: () => Promise<AsyncIterable<T>>): AsyncGenerator<T, void, void> {
+  yield* await open()
 }
 
 /** An engine whose writes wake the iterations that follow. */

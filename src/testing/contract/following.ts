@@ -124,16 +124,51 @@ export const followingCases: readonly ContractCase[] = [
       [{ message: ids[1] }, { message: later[0] }],
     )
   }),
+  it('marks what it catches up with, and only that, as a replay', async ({ store }) => {
+    const { conversation, branch } = await startConversation(store)
+    const first = following(store, conversation.id)
+    const { cursor } = await until(first.events, 'branches main')
+    await appendTexts(store, branch, 'four')
+    assert.equal((await first.events.next()).value?.isReplay, false)
+    await first.end()
+    const { events, end } = following(store, conversation.id, { after: cursor })
+    const replayed = [(await events.next()).value, (await events.next()).value]
+    assert.deepEqual(
+      replayed.map(event => event && [line(event), event.isReplay]),
+      [
+        ['message four', true],
+        ['branches main', true],
+      ],
+    )
+    await appendTexts(store, branch, 'five')
+    const { value } = await events.next()
+    assert.deepEqual(value && [line(value), value.isReplay], ['message five', false])
+    // More than one read returns.
+    await until(events, 'branch main')
+    await appendTexts(store, branch, ...Array.from({ length: 60 }, (_, n) => `${n}`))
+    assert.equal((await events.next()).value?.isReplay, true)
+    await end()
+  }),
   it('refuses an unknown conversation and what is not a cursor', async ({ store }) => {
     const { conversation } = await startConversation(store)
-    const first = (id: ConversationId, options?: FollowOptions) =>
-      store.follow(id, options)[Symbol.asyncIterator]().next()
-    await rejects(first(noConversation), 'not_found')
-    for (const after of ['', 'x', 'WzFd', Buffer.from('[1,2,3,"","",[[1]]]').toString('base64url')])
-      await rejects(first(conversation.id, { after }), 'invalid')
-    await rejects(first('x'), 'invalid')
-    await rejects(first(conversation.id, { blobs: 'none' as 'whole' }), 'invalid')
-    await rejects(store.followActivity({ after: 'x' })[Symbol.asyncIterator]().next(), 'invalid')
+    const unknown = store.follow(noConversation)[Symbol.asyncIterator]()
+    await rejects(unknown.next(), 'not_found')
+    // The call itself refuses it: a service can still answer with a status.
+    const open = async (id: ConversationId, options?: FollowOptions) => store.follow(id, options)
+    const cursorOf = (place: unknown) => Buffer.from(JSON.stringify(place)).toString('base64url')
+    const places = [
+      [1, 2, 3, '', '', [[1]]],
+      [1, 2 ** 31, 0, 0, '', '', []],
+      [1, 0, 0, 0, '', '', [[0, 0, 0]]],
+    ]
+    for (const after of ['', 'x', 'WzFd', ...places.map(cursorOf)])
+      await rejects(open(conversation.id, { after }), 'invalid')
+    await rejects(open('x' as ConversationId), 'invalid')
+    await rejects(open(conversation.id, { blobs: 'none' as 'whole' }), 'invalid')
+    for (const after of ['', 'x', cursorOf([]), cursorOf(['1']), cursorOf([1e300]), cursorOf([1, 2])]) {
+      await rejects((async () => store.followActivity({ after }))(), 'invalid')
+      await rejects((async () => store.followTasks({ after }))(), 'invalid')
+    }
   }),
   it('follows a turn: its beginning, the pieces of its draft, its messages, its end', async ({ store }) => {
     const { conversation, branch, ids } = await startConversation(store)
@@ -292,7 +327,7 @@ export const followingCases: readonly ContractCase[] = [
       break
     }
     const bad = { since: new Date(Number.NaN) }
-    await rejects(store.followActivity(bad)[Symbol.asyncIterator]().next(), 'invalid')
+    await rejects((async () => store.followActivity(bad))(), 'invalid')
   }),
   it(
     'finds what other processes write',

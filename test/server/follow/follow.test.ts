@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { activitySchema, followEventSchema } from '../../../src/api/schema/index.ts'
+import { followStreamSchema } from '../../../src/api/schema/index.ts'
 import { readEvents, type StreamEvent } from '../../../src/client/read-events.ts'
-import type { ConversationId, MessageId } from '../../../src/core/ids.ts'
+import type { ConversationId } from '../../../src/core/ids.ts'
 import type { Store } from '../../../src/core/ports.ts'
-import { followStream } from '../../../src/server/follow/follow-stream.ts'
-import { openStore } from '../../../src/stores/open.ts'
 import { createDatabase } from '../../support/postgres.ts'
 import { postgresUrl } from '../../support/postgres-url.ts'
-import { startService } from '../harness.ts'
+import { addToken, startService } from '../harness.ts'
 
 const say = (content: string) => ({ role: 'user', content }) as const
 
@@ -93,8 +91,7 @@ describe('GET /follow', () => {
     const all = await events
     expect(textsOf(all)).toEqual(['one', 'two'])
     for (const { event, data } of all) {
-      const schema = event === 'activity' ? activitySchema : followEventSchema
-      expect(schema.safeParse(JSON.parse(data)).error?.issues).toBeUndefined()
+      expect(followStreamSchema.safeParse(JSON.parse(data)).error?.issues).toBeUndefined()
       expect(JSON.parse(data).type).toBe(event)
     }
     const activity = all.find(({ event }) => event === 'activity')
@@ -108,10 +105,78 @@ describe('GET /follow', () => {
     expect(await statusOf('/follow?conversation=00000000-0000-4000-8000-000000000000')).toBe(404)
     expect(await statusOf('/follow?conversation=x')).toBe(400)
     expect(await statusOf(`/follow?${`conversation=${conversation.id}&`.repeat(21)}`)).toBe(400)
-    expect(await statusOf('/follow', { 'last-event-id': 'a b' })).toBe(400)
-    expect(await statusOf('/follow?after=a.b')).toBe(400)
     expect((await service.call('/follow', { token: null })).status).toBe(401)
     expect((await service.call('/follow', { token: await service.tokenFor('write') })).status).toBe(403)
+  })
+
+  it('refuses what is not the id of an event before the response begins', async () => {
+    await using service = await startService()
+    const { id } = (await service.store.create()).conversation
+    const path = `/follow?conversation=${id}`
+    const [{ id: good }] = (await eventsUntil(await service.fetch(path), () => true)) as [StreamEvent]
+    const [activity, own] = good.split('.') as [string, string]
+    const cursor = own.slice(own.indexOf(':') + 1)
+    const cursorOf = (place: unknown) => Buffer.from(JSON.stringify(place)).toString('base64url')
+    const wrong = [
+      'garbage',
+      'a b',
+      'a.b',
+      `${cursorOf(['1'])}.${own}`,
+      `${activity}.~garbage.${own}`,
+      `${activity}.${id}`,
+      `${activity}.${id}:garbage`,
+      `${activity}.${id}:${cursor.slice(0, -4)}`,
+      `${activity}.${id}:${cursorOf([1, 2 ** 40, 0, 0, '', '', []])}`,
+      `${activity}.not-an-id:${cursor}`,
+      // Also that of a conversation which the stream does not have.
+      `${activity}.${own}.00000000-0000-4000-8000-000000000000:garbage`,
+    ]
+    for (const text of wrong) {
+      const sent = await service.call(path, { headers: { 'last-event-id': text } })
+      expect([text, sent.status]).toEqual([text, 400])
+      expect(sent.headers.get('content-type')).toBe('application/problem+json')
+      expect(sent.body).toMatchObject({
+        code: 'invalid',
+        field: 'Last-Event-ID',
+        hint: 'Connect without Last-Event-ID to follow from now on.',
+      })
+      const asked = await service.call(`${path}&after=${encodeURIComponent(text)}`)
+      expect(asked.body).toMatchObject({ code: 'invalid', field: 'after' })
+    }
+    expect((await service.call('//metrics')).text).toMatch(/^skein_followers 0$/m)
+    // The id itself works, and so does one without the conversation.
+    for (const text of [good, activity]) {
+      const response = await service.fetch(path, { headers: { 'last-event-id': text } })
+      expect(response.status).toBe(200)
+      await response.body!.cancel()
+    }
+  })
+
+  it('reports a conversation that was purged meanwhile as gone, and follows the others', async () => {
+    await using service = await startService()
+    const { store } = service
+    const one = (await store.create()).conversation.id
+    const two = (await store.create()).conversation.id
+    const path = `/follow?conversation=${one}&conversation=${two}`
+    const begun = await eventsUntil(await service.fetch(path), ({ data }) => data.includes(two))
+    await store.trash(one)
+    await store.purge(one)
+    let last = begun.at(-1)!.id
+    // Each of several reconnects is answered in the same way.
+    for (const text of ['a', 'b']) {
+      const response = await service.fetch(path, { headers: { 'last-event-id': last } })
+      await writeTo(store, two, text)
+      const seen = { gone: false, message: false }
+      const events = await eventsUntil(response, ({ event, data }) => {
+        if (event === 'gone') seen.gone = JSON.parse(data).conversation === one
+        if (event === 'message') seen.message = true
+        return seen.gone && seen.message
+      })
+      expect(textsOf(events)).toEqual([text])
+      last = events.at(-1)!.id
+    }
+    // Without a place in it, it does not exist.
+    expect((await service.call(path)).status).toBe(404)
   })
 
   it.each(['SQLite', 'PostgreSQL'])(
@@ -160,17 +225,30 @@ describe('GET /follow', () => {
     },
   )
 
-  it('ends its streams when the service closes, so that clients reconnect elsewhere', async () => {
+  it('says that the service shuts down before its streams end, so that clients reconnect elsewhere', async () => {
     await using service = await startService()
-    const response = await service.fetch('/follow')
-    const reader = response.body!.getReader()
-    await reader.read()
-    const ended = (async () => {
-      while (!(await reader.read()).done);
-      return true
-    })()
+    const { conversation } = await service.store.create()
+    const response = await service.fetch(`/follow?conversation=${conversation.id}`)
+    let id = ''
+    const events = eventsUntil(response, event => {
+      id ||= event.id
+      return false
+    })
+    await expect.poll(() => id, { timeout: 10_000 }).not.toBe('')
     await service.close()
-    expect(await ended).toBe(true)
+    const last = (await events).at(-1)!
+    expect(JSON.parse(last.data)).toEqual({ type: 'closing', reason: 'shutdown' })
+    // It has no id of its own: a client resumes behind the event before it.
+    expect(last.id).not.toBe('')
+    expect(last.id).toBe((await events).at(-2)!.id)
+  })
+
+  it('says that a stream ends because its token expires', async () => {
+    await using service = await startService()
+    const token = await addToken(service.store, ['read'], new Date(Date.now() + 1_000))
+    const events = await eventsUntil(await service.fetch('/follow', { token }), () => false)
+    expect(JSON.parse(events.at(-1)!.data)).toEqual({ type: 'closing', reason: 'timeout' })
+    expect((await service.call('/follow', { token })).status).toBe(401)
   })
 
   it('counts the followers of the process', async () => {
@@ -182,60 +260,5 @@ describe('GET /follow', () => {
     expect(await followers()).toBe('1')
     stop.abort()
     await expect.poll(followers, { timeout: 10_000 }).toBe('0')
-  })
-})
-
-describe('a stream of events', () => {
-  const cutOff = (error: unknown) => error as Error
-  const plain = { withTasks: false, position: null, isLive: () => false, cutOff, onEnd: () => undefined }
-
-  it('sends a comment in every pause', async () => {
-    await using store = await openStore(':memory:', { indexing: 'manual' })
-    const stop = new AbortController()
-    const times = { heartbeatMs: 10 }
-    const stream = await followStream(store, { ...plain, conversations: [], signal: stop.signal, times })
-    const reader = stream.getReader()
-    const decoder = new TextDecoder()
-    let text = ''
-    while (!text.includes(': still here\n\n')) text += decoder.decode((await reader.read()).value)
-    expect(text).toMatch(/^retry: 1000\n\n/)
-    stop.abort()
-    while (!(await reader.read()).done);
-  })
-
-  it('keeps about 1 MB for a reader that takes nothing, cuts it off, and can be resumed', async () => {
-    await using store = await openStore(':memory:', { indexing: 'manual' })
-    const { conversation, branch } = await store.create()
-    const ended = Promise.withResolvers<void>()
-    const stop = new AbortController()
-    const stream = await followStream(store, {
-      ...plain,
-      conversations: [conversation.id],
-      signal: stop.signal,
-      times: { stalledMs: 200 },
-      onEnd: () => ended.resolve(),
-    })
-    const reader = stream.getReader()
-    const first = new TextDecoder().decode((await reader.read()).value)
-    const id = /^id: (.*)$/m.exec(first)![1]!
-    let head: MessageId | null = null
-    const text = 'x'.repeat(8_000)
-    for (let n = 0; n < 400; n++) head = (await store.append(branch, head, [say(`${n} ${text}`)])).head
-    await ended.promise
-    await expect(reader.read()).rejects.toThrow('the reader took nothing')
-    // A reader that takes events gets all of them, from the id of the last one it had.
-    const { readEventId } = await import('../../../src/server/follow/event-id.ts')
-    const again = await followStream(store, {
-      ...plain,
-      conversations: [conversation.id],
-      position: readEventId(id),
-      signal: stop.signal,
-    })
-    const numbers: number[] = []
-    for await (const one of readEvents(again)) {
-      if (one.event === 'message') numbers.push(Number.parseInt(textIn(one), 10))
-      if (numbers.length === 400) break
-    }
-    expect(numbers).toEqual(Array.from({ length: 400 }, (_, n) => n))
   })
 })

@@ -11,6 +11,7 @@ export {
   listEventsQuery,
   listMessagesQuery,
   listTurnsQuery,
+  metadataQuery,
   orderedPageQuery,
   pageQuery,
   type SearchQueryParameters,

@@ -46,10 +46,18 @@ export const listConversationsQuery = z
   })
   .superRefine((query, context) => refuseOthers(listConversationsQuery.shape, query, context))
 
+/** The filters by metadata, whose names are those of the caller. */
+export const metadataQuery = {
+  prefix: 'metadata.',
+  description:
+    'only conversations whose metadata has this field with this value: `metadata.team=core`. ' +
+    'true, false and numbers are compared as such, `"3"` in quotes as text',
+} as const
+
 /** A misspelt filter must not list everything. */
 function refuseOthers(shape: object, query: object, context: z.RefinementCtx): void {
   for (const name of Object.keys(query)) {
-    if (Object.hasOwn(shape, name) || name.startsWith('metadata.')) continue
+    if (Object.hasOwn(shape, name) || name.startsWith(metadataQuery.prefix)) continue
     context.addIssue({ code: 'custom', path: [name], message: 'is not a parameter of this list' })
   }
 }

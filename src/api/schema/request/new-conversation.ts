@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { countSchema, metadataSchema, timeSchema, toolResultsSchema } from '../values.ts'
+import { countSchema, metadataSchema, promptPolicySchema, timeSchema, toolResultsSchema } from '../values.ts'
 
 const text = z.string()
 
@@ -14,7 +14,7 @@ const fields = {
   task: text.nullish(),
   owner: text.nullish().describe('the program that alone writes it'),
   prompt: text.nullish().describe('the text of the system prompt'),
-  prompt_policy: z.enum(['rebuild', 'stored']).optional(),
+  prompt_policy: promptPolicySchema.optional(),
   tool_results: toolResultsSchema.optional(),
   metadata: metadataSchema.optional().describe('the whole object'),
   tags: z.array(text).optional().describe('the whole list'),
