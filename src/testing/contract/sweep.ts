@@ -11,7 +11,15 @@ const it = casesOf('sweep')
 const hour = 3_600_000
 const day = 24 * hour
 
-const idle = { dryRun: false, skipped: false, trashed: [], purged: [], clockJumped: null, remains: [] }
+const idle = {
+  dryRun: false,
+  skipped: false,
+  trashed: [],
+  purged: [],
+  next: null,
+  clockJumped: null,
+  remains: [],
+}
 
 /** A conversation of a work item, which expires after a day without activity, the default in S2. */
 function work(
@@ -345,11 +353,42 @@ export const sweepCases: readonly ContractCase[] = [
     const receipt = await store.sweep()
     assert.deepEqual([...receipt.trashed].sort(), [...made].sort())
     assert.deepEqual([...plan.trashed].sort(), [...made].sort())
+    assert.equal(plan.next, null)
     assert.equal(await store.countConversations({ trashed: true }), 230)
     assert.equal((await store.findByTask('kept'))?.conversation.id, kept.conversation.id)
     const receipts = await pass(world, 9 * day)
     assert.deepEqual(purgedIn(receipts).sort(), [...made].sort())
     assert.equal(await store.countConversations({ trashed: true }), 0)
+  }),
+
+  it('names what it would do in pages, each conversation once', async world => {
+    const { store, clock } = world
+    const made: ConversationId[] = []
+    for (let i = 0; i < 5; i++) made.push((await work(world, `task-${i}`)).conversation.id)
+    clock.now += day + 1
+    await store.sweep()
+    clock.now += hour
+    await store.sweep()
+    assert.deepEqual(await store.sweep({ dryRun: true, limit: 5 }), { ...idle, dryRun: true })
+    for (let i = 5; i < 12; i++) made.push((await work(world, `task-${i}`)).conversation.id)
+    clock.now += 7 * day
+    const options = { dryRun: true, trustClock: true } as const
+    const whole = await store.sweep(options)
+    assert.deepEqual([whole.trashed.length, whole.purged.length, whole.next], [7, 5, null])
+    for (const limit of [1, 2, 5, 7, 12, 100]) {
+      const named: ConversationId[] = []
+      for (let after: string | null | undefined; after !== null; ) {
+        const page: SweepReceipt = await store.sweep({ ...options, limit, ...(after && { after }) })
+        assert.ok(page.trashed.length + page.purged.length <= limit)
+        named.push(...page.trashed, ...page.purged)
+        after = page.next
+      }
+      assert.deepEqual(named, [...whole.trashed, ...whole.purged])
+    }
+    assert.deepEqual([...whole.trashed, ...whole.purged].sort(), made.sort())
+    await rejects(store.sweep({ limit: 5 }), 'invalid')
+    await rejects(store.sweep({ dryRun: true, limit: 0 }), 'invalid')
+    await rejects(store.sweep({ ...options, after: 'WyJ4IiwxLCIxIl0' }), 'invalid')
   }),
 
   it(
