@@ -3,7 +3,8 @@ import { trashGraceMs } from '../../core/conversation.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { ConversationFilter, ListedConversation } from '../../core/listing.ts'
 import type { Meter } from '../../core/measure.ts'
-import type { ConversationReader, Lister, Maintainer, Store } from '../../core/ports.ts'
+import type { ConversationReader, Lister, Maintainer } from '../../core/ports.ts'
+import type { RecordMover } from '../../core/record.ts'
 import type { CompactReceipt, SweepReceipt } from '../../core/removal.ts'
 import { avoidOptimizedCode, preferSmallHeap } from '../../system/small-heap.ts'
 import { type CommandHandler, hasOption } from '../command-line/command.ts'
@@ -27,7 +28,9 @@ const cacheBytes = 2_000_000
 export const gcCommand: CommandHandler = (args, context) => {
   preferSmallHeap()
   avoidOptimizedCode()
-  const sweep = async (opened: Store) => {
+  return withStore(context, sweep, { cacheBytes })
+
+  async function sweep(opened: GcStore): Promise<number> {
     const store = withArchive(opened, await readConfig(context.cwd, context.env), context)
     const dryRun = hasOption(args, 'dry-run')
     const trustClock = await isPlausible(store)
@@ -41,7 +44,6 @@ export const gcCommand: CommandHandler = (args, context) => {
       tell(context, swept, compacted, dryRun ? await countKept(swept, store, now) : noneKept)
     return exitCode.ok
   }
-  return withStore(context, sweep, { cacheBytes })
 }
 
 /** The longest time between two runs of `gc` that is not taken for a wrong clock. */
@@ -139,6 +141,7 @@ async function planSweep(store: PlannedStore, trustClock: boolean, now: number):
 }
 
 type PlannedStore = ConversationReader & Lister & Maintainer & Meter
+type GcStore = PlannedStore & Pick<RecordMover, 'readRecords'>
 
 /** Sweeps. The conversations and the repeated lines of the input history are read before, while they
  *  exist. */

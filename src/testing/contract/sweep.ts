@@ -361,36 +361,6 @@ export const sweepCases: readonly ContractCase[] = [
     assert.equal(await store.countConversations({ trashed: true }), 0)
   }),
 
-  it('names what it would do in pages, each conversation once', async world => {
-    const { store, clock } = world
-    const made: ConversationId[] = []
-    for (let i = 0; i < 5; i++) made.push((await work(world, `task-${i}`)).conversation.id)
-    clock.now += day + 1
-    await store.sweep()
-    clock.now += hour
-    await store.sweep()
-    assert.deepEqual(await store.sweep({ dryRun: true, limit: 5 }), { ...idle, dryRun: true })
-    for (let i = 5; i < 12; i++) made.push((await work(world, `task-${i}`)).conversation.id)
-    clock.now += 7 * day
-    const options = { dryRun: true, trustClock: true } as const
-    const whole = await store.sweep(options)
-    assert.deepEqual([whole.trashed.length, whole.purged.length, whole.next], [7, 5, null])
-    for (const limit of [1, 2, 5, 7, 12, 100]) {
-      const named: ConversationId[] = []
-      for (let after: string | null | undefined; after !== null; ) {
-        const page: SweepReceipt = await store.sweep({ ...options, limit, ...(after && { after }) })
-        assert.ok(page.trashed.length + page.purged.length <= limit)
-        named.push(...page.trashed, ...page.purged)
-        after = page.next
-      }
-      assert.deepEqual(named, [...whole.trashed, ...whole.purged])
-    }
-    assert.deepEqual([...whole.trashed, ...whole.purged].sort(), made.sort())
-    await rejects(store.sweep({ limit: 5 }), 'invalid')
-    await rejects(store.sweep({ dryRun: true, limit: 0 }), 'invalid')
-    await rejects(store.sweep({ ...options, after: 'WyJ4IiwxLCIxIl0' }), 'invalid')
-  }),
-
   it(
     'counts one sweep for all handles of the store',
     async world => {
