@@ -12,6 +12,7 @@ import { type SharedName, sharedNames } from './support/rules/names.ts'
 import { purity } from './support/rules/purity.ts'
 import { layout, namedExports, narrowPorts, shortFiles, tellingNames } from './support/rules/shape.ts'
 import { type Rule, readSources } from './support/rules/source.ts'
+import { noWholeLists, wholeListReasons } from './support/rules/whole-lists.ts'
 import { foreignWord } from './support/rules/words.ts'
 
 const product = readSources('src')
@@ -69,6 +70,10 @@ describe('the repository keeps its rules', () => {
     expect(foreignWord(everything)).toEqual([]))
   it('gives each consumer of a store the narrowest port (S3-37)', () =>
     expect(narrowPorts(product)).toEqual([]))
+  it('reads lists page by page, except where a reason is given', () => {
+    const found = new Set(noWholeLists(product).map(fault => fault.replace(/: .*$/, '')))
+    expect(compare([...found], Object.keys(wholeListReasons))).toEqual(nothing)
+  })
   it('keeps files below 400 lines (S0-52)', () => expect(shortFiles(everything)).toEqual([]))
   it('exports by name', () => expect(namedExports(everything)).toEqual([]))
   it('names files after their contents', () => expect(tellingNames(everything)).toEqual([]))
@@ -327,6 +332,15 @@ describe('the shape of files', () => {
     expect(faults(narrowPorts, 'src/cli/read/show.ts', text)).toHaveLength(1)
     expect(faults(narrowPorts, 'src/cli/read/show.ts', text.replace(', Store', ''))).toEqual([])
     expect(faults(narrowPorts, 'src/stores/open.ts', text)).toEqual([])
+  })
+  it('refuses to read a whole list, but not page by page', () => {
+    const [whole, pages] = ['collectPages', 'itemsOf'].map(
+      name => `await ${name}(p => store.listTurns(id, p))`,
+    )
+    expect(faults(noWholeLists, 'src/cli/a.ts', whole!)).toEqual(['reads a whole list with collectPages'])
+    expect(faults(noWholeLists, 'src/cli/a.ts', 'pathOf(store, head)')).toHaveLength(1)
+    expect(faults(noWholeLists, 'src/cli/a.ts', pages!)).toEqual([])
+    expect(faults(noWholeLists, 'src/testing/a.ts', whole!)).toEqual([])
   })
   it('limits files to 400 lines', () => {
     expect(faults(shortFiles, 'src/a.ts', 'x\n'.repeat(400))).toEqual([])

@@ -67,6 +67,7 @@ export function reads(store: Store, main: BranchRef, head: MessageId): Calls {
       await store.getApproval(id, 'none').catch(refused)
       await store.answerApproval(id, 'none', { answer: 'deny' }).catch(refused)
     },
+    measureConversation: () => store.measureConversation(id),
     measure: () => store.measure(new Date(0)),
     schemaVersion: () => store.schemaVersion(),
   }

@@ -1,10 +1,11 @@
 import type { BranchInfo } from '../core/branch.ts'
-import { type BranchForks, findForks } from '../core/branch-forks.ts'
+import { type BranchEnd, type BranchForks, findForks } from '../core/branch-forks.ts'
 import { gistOf } from '../core/gist.ts'
 import type { ConversationId, MessageId } from '../core/ids.ts'
 import { lastPrompt } from '../core/last-prompt.ts'
+import type { Page, PageOptions } from '../core/listing.ts'
 import type { Message } from '../core/message.ts'
-import { collectPages } from '../core/pages.ts'
+import { collectPages, itemsOf } from '../core/pages.ts'
 import type { ConversationReader, MessageReader } from '../core/ports.ts'
 
 /** A branch with what is shown of it. */
@@ -24,33 +25,65 @@ export async function readBranches(
   store: ConversationReader & MessageReader,
   id: ConversationId,
 ): Promise<readonly ShownBranch[]> {
-  const infos = await collectPages(page => store.listBranches(id, page))
-  const read: Omit<ShownBranch, 'own'>[] = []
-  for (const info of infos) {
-    const { prompt, after } = await lastPrompt(store, info.head)
-    read.push({ info, head: after.at(-1) ?? prompt, prompt })
-  }
-  const { own } = findForks(
-    await collectPages(page => store.listStretches(id, page)),
-    read.map(({ info, head }) => ({ name: info.name, head })),
-  )
-  return read
-    .map(row => ({ ...row, own: own.get(row.info.name) ?? 0 }))
-    .sort((a, b) => a.info.updatedAt.getTime() - b.info.updatedAt.getTime())
+  const forks = await readForks(store, id)
+  const shown: ShownBranch[] = []
+  for await (const info of itemsOf(page => store.listBranches(id, page)))
+    shown.push(await readShown(store, info, forks))
+  return shown.sort(byActivity)
 }
 
-/** Reads how the branches share the tree. */
+/** A page of them. Pages are in the order of creation; in each, the most recently active is the last. */
+export async function readBranchPage(
+  store: ConversationReader & MessageReader,
+  id: ConversationId,
+  options: PageOptions,
+): Promise<Page<ShownBranch>> {
+  const { items, next, skipped } = await store.listBranches(id, options)
+  const forks = await readForks(store, id)
+  const shown: ShownBranch[] = []
+  for (const info of items) shown.push(await readShown(store, info, forks))
+  return { items: shown.sort(byActivity), next, skipped }
+}
+
+async function readShown(
+  store: MessageReader,
+  info: BranchInfo,
+  { own }: Pick<BranchForks, 'own'>,
+): Promise<ShownBranch> {
+  const { prompt, after } = await lastPrompt(store, info.head)
+  return { info, head: after.at(-1) ?? prompt, own: own.get(info.name) ?? 0, prompt }
+}
+
+function byActivity(a: ShownBranch, b: ShownBranch): number {
+  return a.info.updatedAt.getTime() - b.info.updatedAt.getTime()
+}
+
+/** Messages that are read at once for their positions. */
+const headsPerRead = 500
+
+/** Reads how the branches share the tree: the position of each head, and the structure, which has one entry
+ *  for each fork. */
 export async function readForks(
   store: ConversationReader & MessageReader,
   id: ConversationId,
 ): Promise<BranchForks> {
-  const branches = await collectPages(page => store.listBranches(id, page))
-  const heads = branches.flatMap(({ head }) => head ?? [])
-  const ends = new Map((await store.getMessages(heads, { blobs: 'preview' })).map(one => [one.id, one]))
-  return findForks(
-    await collectPages(page => store.listStretches(id, page)),
-    branches.map(({ name, head }) => ({ name, head: head === null ? null : ends.get(head)! })),
-  )
+  const ends: BranchEnd[] = []
+  let waiting: { readonly name: string; readonly head: MessageId }[] = []
+  for await (const { name, head } of itemsOf(page => store.listBranches(id, page))) {
+    if (head === null) ends.push({ name, head })
+    else waiting.push({ name, head })
+    if (waiting.length === headsPerRead) await locate()
+  }
+  await locate()
+  return findForks(await collectPages(page => store.listStretches(id, page)), ends)
+
+  async function locate(): Promise<void> {
+    const heads = [...new Set(waiting.map(({ head }) => head))]
+    const read = await store.getMessages(heads, { blobs: 'preview' })
+    const places = new Map(read.map(({ id, seq, depth }) => [id, { seq, depth }]))
+    for (const { name, head } of waiting) ends.push({ name, head: places.get(head)! })
+    waiting = []
+  }
 }
 
 /** A name for each of the messages with the same parent: a branch that contains it, or its first words. */

@@ -125,7 +125,7 @@ export interface Client extends TaskClient, ApprovalClient {
   /** The bytes of a large part of a message. */
   getBlob(hash: string, options?: RequestOptions): Promise<Uint8Array>
 
-  /** All branches of a conversation. */
+  /** All branches of a conversation, read in pages. */
   listBranches(id: string, options?: RequestOptions): Promise<readonly BranchJson[]>
   /** Creates a branch at any message. */
   createBranch(id: string, fork?: ForkRequest, options?: WriteOptions): Promise<BranchHeadJson>
@@ -297,8 +297,16 @@ export function createClient(settings: SendSettings): Client {
     getBlob: async (hash, options) =>
       new Uint8Array(await (await send(`/blobs/${encode(hash)}`, options)).arrayBuffer()),
 
-    listBranches: async (id, options) =>
-      (await get<{ items: BranchJson[] }>(`${conversation(id)}/branches`, options)).items,
+    async listBranches(id, options) {
+      const all: BranchJson[] = []
+      for (let after: string | null | undefined; after !== null; ) {
+        const query = withQuery({ limit: 1_000, ...(after && { after }) })
+        const page: PageJson<BranchJson> = await get(`${conversation(id)}/branches`, { ...query, ...options })
+        all.push(...page.items)
+        after = page.next
+      }
+      return all
+    },
     createBranch: (id, fork = {}, options) => get(`${conversation(id)}/branches`, postIfNamed(fork, options)),
     updateBranch: (id, name, patch, options) =>
       write('PATCH', `${conversation(id)}/branches/${encode(name)}`, patch, options),

@@ -20,7 +20,7 @@ export type {
   TaskEvent,
 } from './follow.ts'
 export type { IndexOptions, IndexProgress, SkippedRow } from './listing.ts'
-export type { Measured, Meter, UsageSum } from './measure.ts'
+export type { ConversationSize, Measured, Meter, UsageSum } from './measure.ts'
 export type { Erasure } from './message.ts'
 export type { ConversationOverview, OverviewReader } from './overview.ts'
 export type {

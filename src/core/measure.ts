@@ -1,3 +1,5 @@
+import type { ConversationId } from './ids.ts'
+
 /** The usage of one model, within a quarter of an hour or before the given time. */
 export interface UsageSum {
   /** The model of the turns, or null for turns that name none. */
@@ -35,9 +37,19 @@ export interface Measured {
   readonly sizes: readonly { readonly name: string; readonly bytes: number }[]
 }
 
+/** The size of a conversation. */
+export interface ConversationSize {
+  /** The number of messages. */
+  readonly messages: number
+  /** The bytes of their content and metadata. A blob counts once for each message that has it. */
+  readonly bytes: number
+}
+
 /** Measures the store. */
 export interface Meter {
   /** Counts, sizes and usage, summed by the engine. Usage since the given time is split into quarters of an
    *  hour. */
   measure(since: Date): Promise<Measured>
+  /** The size of a conversation, summed by the engine. */
+  measureConversation(id: ConversationId): Promise<ConversationSize>
 }

@@ -75,6 +75,11 @@ export interface PurgedConversation {
 export interface SweepOptions {
   /** Changes nothing, and names what a sweep would do. Default: false. */
   readonly dryRun?: boolean
+  /** Most conversations that the receipt of a dry run names, 1 to 10,000. Without `dryRun` it is an error.
+   *  Default: all. */
+  readonly limit?: number
+  /** `next` of the receipt before. */
+  readonly after?: string
   /** Sweeps even if the clock has moved by more than a day since the last sweep: a person who sweeps now and
    *  then knows the time. Default: false. */
   readonly trustClock?: boolean
@@ -97,6 +102,8 @@ export interface SweepReceipt {
   readonly trashed: readonly ConversationId[]
   /** Trashed conversations that were removed permanently. */
   readonly purged: readonly ConversationId[]
+  /** If a dry run with a limit has more to name: pass it as `after`. Otherwise null. */
+  readonly next: string | null
   /** Set if the clock has jumped by more than a day since the last sweep: then nothing else was done. */
   readonly clockJumped: { readonly from: Date; readonly to: Date } | null
   /** Where the content of purged conversations may still be. Empty if nothing was purged. */

@@ -192,6 +192,7 @@ function oddRecords(
 
 /** Texts that are used for lookups. */
 export const asking: Readonly<Record<string, Spot>> = {
+  'measureConversation: id': (store, _, text) => store.measureConversation(idOf(text)),
   'getConversation: id': (store, _, text) => store.getConversation(idOf(text)),
   'versionOf: id': (store, _, text) => store.versionOf(idOf(text)),
   'getBranch: name': (store, ground, text) => store.getBranch(ref(ground, text)),

@@ -154,6 +154,31 @@ it('answers a retry with If-Match from the store, although the first attempt cha
   expect((await Promise.all(statuses)).map(({ status }) => status).toSorted()).toEqual([200, 201])
 })
 
+it('lists branches in pages, each with the messages that only it has', async () => {
+  await using service = await startService()
+  const { conversation, message } = await stock(service.store)
+  const path = `/conversations/${conversation}/branches`
+  const names = (await service.call(path)).body.items.map(({ name }: { name: string }) => name)
+  for (let i = 0; i < 5; i++) {
+    await service.store.createBranch(conversation, message, { name: `try-${i}` })
+    names.push(`try-${i}`)
+  }
+  const whole = await service.call(path)
+  expect([whole.body.items.length, whole.body.next, whole.body.skipped]).toEqual([names.length, null, []])
+  const read: object[] = []
+  for (let after = ''; after !== null; ) {
+    const { body } = await service.call(`${path}?limit=2${after && `&after=${after}`}`)
+    expect(body.items.length).toBeLessThanOrEqual(2)
+    read.push(...body.items)
+    after = body.next
+  }
+  const byName = (items: { name: string }[]) => Object.fromEntries(items.map(item => [item.name, item]))
+  expect(byName(read as { name: string }[])).toEqual(byName(whole.body.items))
+  expect(read).toHaveLength(names.length)
+  const refused = await service.call(`${path}?after=none`)
+  expect(refused.body).toMatchObject({ status: 400, field: 'after' })
+})
+
 it('forks, moves, activates, renames and deletes branches', async () => {
   await using service = await startService()
   const { conversation, message } = await stock(service.store)

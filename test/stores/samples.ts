@@ -1,5 +1,6 @@
 import { listFilters } from '../../src/stores/engine/list-params.ts'
 import type { ParamsOf, StatementName } from '../../src/stores/engine/statements.ts'
+import { sweepStart } from '../../src/stores/programs/sweep.ts'
 
 const id = '11111111-1111-4111-8111-111111111111'
 const conv = id
@@ -198,9 +199,9 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   deleteLoosePrompts: { hashes: ['h'] },
   state: { name: 'swept_at' },
   putState: { name: 'swept_at', value: now },
-  expiredTasks: { now, limit: 10 },
+  expiredTasks: { now, limit: 10, ...sweepStart },
   countSweep: { now },
-  purgeable: { before: now, sweeps: 2, limit: 10 },
+  purgeable: { before: now, sweeps: 2, limit: 10, ...sweepStart },
   unindexed: { after: null, limit: 10 },
   unindexedNewest: { limit: 10 },
   unindexedMessages: { limit: 10 },
@@ -301,6 +302,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   looseSearchEntries: { after: null, limit: 10 },
   counted: { since: now },
   usageSums: { since: now, conv: null, key: null, last_conv: conv, last_key: 'k' },
+  contentBytes: span,
   blobSum: {},
   turnAfter: { conv: null, key: null, skip: 3 },
   sizes: {},

@@ -3,7 +3,7 @@ import type { AgentLink } from '../../core/branch.ts'
 import { errorText } from '../../core/error-text.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
-import { collectPages } from '../../core/pages.ts'
+import { collectPages, itemsOf } from '../../core/pages.ts'
 import type { RunningAgent } from '../process/agent-process-slot.ts'
 import { deleteSession } from '../sessions/delete-session.ts'
 import { directoryOf } from '../sessions/directory.ts'
@@ -97,17 +97,15 @@ async function deletedHere({ store, name }: ProxyContext, cwd: unknown): Promise
     limit: mostDeleted,
     ...(typeof cwd === 'string' ? { directory: directoryOf(cwd) } : {}),
   })
-  const links = await Promise.all(
+  const deleted = new Set<string>()
+  await Promise.all(
     items.map(async ({ id }) => {
-      const branches = await collectPages(page => store.listBranches(id, page))
-      return Promise.all(
-        branches.map(branch =>
-          collectPages(page => store.listAgentLinks({ conversationId: id, name: branch.name }, page)),
-        ),
-      )
+      for await (const branch of itemsOf(page => store.listBranches(id, page)))
+        for await (const link of itemsOf(page => store.listAgentLinks(branch, page)))
+          if (link.agent === name) deleted.add(link.foreignId)
     }),
   )
-  return new Set(links.flat(2).flatMap(link => (link.agent === name ? [link.foreignId] : [])))
+  return deleted
 }
 
 /** Whether only the agent knows a session: neither its id nor a link to it is stored. */

@@ -1,4 +1,5 @@
-import { collectPages } from '../../core/pages.ts'
+import type { Branch, BranchRef } from '../../core/branch.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type {
   BranchInConversation,
   ConversationReader,
@@ -16,13 +17,16 @@ export async function deleteSession(
     Pick<Deleter, 'trash'>,
   { conversation, branch }: BranchInConversation,
 ): Promise<void> {
-  const branches = await collectPages(page => store.listBranches(conversation.id, page))
   const hasOwnId = ({ key }: { readonly key: string | null }) => key?.startsWith(sessionKeyPrefix) === true
   // A branch without a session id of its own belongs to the conversation's session.
-  const going = hasOwnId(branch)
-    ? branches.filter(({ name }) => name === branch.name)
-    : branches.filter(one => !hasOwnId(one))
-  const [other] = branches.filter(one => !going.includes(one))
+  const isGoing = (one: Branch) => (hasOwnId(branch) ? one.name === branch.name : !hasOwnId(one))
+  const going: (BranchRef & { readonly active: boolean })[] = []
+  let other: BranchRef | null = null
+  for await (const one of itemsOf(page => store.listBranches(conversation.id, page))) {
+    const { conversationId, name, active } = one
+    if (isGoing(one)) going.push({ conversationId, name, active })
+    else other ??= { conversationId, name }
+  }
   if (!other) {
     await store.trash(conversation.id)
     return

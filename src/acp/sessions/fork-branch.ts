@@ -1,7 +1,7 @@
 import type { Branch, BranchRef } from '../../core/branch.ts'
 import { siblingNames } from '../../core/branch-name.ts'
+import { branchNames } from '../../core/branch-names.ts'
 import { KeyReusedError } from '../../core/errors.ts'
-import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, ConversationWriter } from '../../core/ports.ts'
 import { sessionKeyPrefix } from './session-id.ts'
 
@@ -15,9 +15,7 @@ export async function forkBranch(
   sessionId: string,
 ): Promise<Branch> {
   const { head } = await store.getBranch(from)
-  const taken = new Set(
-    (await collectPages(page => store.listBranches(from.conversationId, page))).map(({ name }) => name),
-  )
+  const taken = await branchNames(store, from.conversationId)
   const key = `${sessionKeyPrefix}${sessionId}`
   let retries = 0
   for (const name of siblingNames(from.name)) {

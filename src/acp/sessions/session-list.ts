@@ -3,7 +3,7 @@ import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ListedConversation } from '../../core/listing.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { ConversationReader, ConversationWriter, Lister } from '../../core/ports.ts'
 import { sessionKeyPrefix } from './session-id.ts'
 
@@ -64,25 +64,32 @@ export async function listSessions(
     return place === null || item.owner !== null ? [] : [{ ...item, directory: place }]
   })
   const sessions = await Promise.all(
-    open.map(async item => sessionsOf(item, await collectPages(page => store.listBranches(item.id, page)))),
+    open.map(item =>
+      sessionsOf(
+        item,
+        itemsOf(page => store.listBranches(item.id, page)),
+      ),
+    ),
   )
   return { sessions: sessions.flat(), ...(next === null ? {} : { nextCursor: next }) }
 }
 
-function sessionsOf(
+async function sessionsOf(
   item: ListedConversation & { readonly directory: string },
-  branches: readonly BranchInfo[],
-): readonly ListedSession[] {
-  const forks = branches.filter(({ key }) => key?.startsWith(sessionKeyPrefix))
+  branches: AsyncIterable<BranchInfo>,
+): Promise<readonly ListedSession[]> {
   const listed = (sessionId: string, title: string | null, updatedAt: Date): ListedSession => ({
     sessionId,
     cwd: item.directory,
     updatedAt: updatedAt.toISOString(),
     ...(title === null ? {} : { title }),
   })
-  const own = forks.map(({ key, title, updatedAt }) =>
-    listed(key!.slice(sessionKeyPrefix.length), title ?? item.title, updatedAt),
-  )
-  if (forks.length === branches.length) return own
-  return [listed(item.id, item.title, item.updatedAt), ...own]
+  const own: ListedSession[] = []
+  let hasOthers = false
+  for await (const { key, title, updatedAt } of branches) {
+    if (key?.startsWith(sessionKeyPrefix))
+      own.push(listed(key.slice(sessionKeyPrefix.length), title ?? item.title, updatedAt))
+    else hasOthers = true
+  }
+  return hasOthers ? [listed(item.id, item.title, item.updatedAt), ...own] : own
 }

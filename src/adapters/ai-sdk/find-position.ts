@@ -2,7 +2,7 @@ import type { Branch, BranchRef } from '../../core/branch.ts'
 import { branchStem } from '../../core/branch-name.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message, NewMessage } from '../../core/message.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { BeginTurn, RecordStore } from '../../recorder/recording.ts'
 import { type Alignment, alignPrompt, type FingerprintedPrompt } from './align-prompt.ts'
 import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
@@ -82,11 +82,13 @@ function lengthOf({ messages, fingerprints }: FingerprintedPrompt): number {
 async function siblingsOf(store: RecordStore, ref: BranchRef, home: BranchRef): Promise<readonly Branch[]> {
   const stem = branchStem(ref.name)
   const { activeBranch } = await store.getConversation(ref.conversationId)
-  return (await collectPages(page => store.listBranches(ref.conversationId, page)))
-    .filter(({ name }) => name !== ref.name && branchStem(name) === stem)
-    .filter(({ name, key }) => key === null || name === home.name || name === activeBranch)
-    .sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime())
-    .slice(0, mostSiblings)
+  const siblings: Branch[] = []
+  for await (const branch of itemsOf(page => store.listBranches(ref.conversationId, page))) {
+    const { name, key } = branch
+    if (name === ref.name || branchStem(name) !== stem) continue
+    if (key === null || name === home.name || name === activeBranch) siblings.push(branch)
+  }
+  return siblings.sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime()).slice(0, mostSiblings)
 }
 
 function positionOf({ branch, aligned, ids }: BranchAlignment, prompt: FingerprintedPrompt): PromptPosition {

@@ -4,7 +4,7 @@ import type { Conversation } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type Message, type Role, textOf } from '../../core/message.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { MessageReader, Resolved } from '../../core/ports.ts'
 import { writePageMessage } from './page-text.ts'
 import type { RecallStore } from './recall-digest.ts'
@@ -117,8 +117,9 @@ async function unfinishedAt(
   const { items } = await store.listTurns(conversation.id, { status: 'open' })
   const open = items.find(turn => turn.branch === branch.name)
   if (open === undefined) return null
-  const draft = await collectPages(page => store.readDraft(conversation.id, open.key, page))
-  const text = draft.flatMap(piece => (piece.type === 'text' ? [piece.text] : [])).join('')
+  let text = ''
+  for await (const piece of itemsOf(page => store.readDraft(conversation.id, open.key, page)))
+    if (piece.type === 'text') text += piece.text
   return text.slice(-mostText)
 }
 

@@ -1,10 +1,11 @@
 import type { AgentStore } from '../../agent/options.ts'
 import type { Branch, BranchRef } from '../../core/branch.ts'
 import { freeSiblingName } from '../../core/branch-name.ts'
+import { branchNames } from '../../core/branch-names.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { BranchInConversation, Deleter, Lister } from '../../core/ports.ts'
 import type { Turn } from '../../core/turn.ts'
 import type { ThreadStarter } from './incoming.ts'
@@ -134,8 +135,7 @@ async function addBranch(
   at: MessageId | null,
   wanted: { readonly name: string; readonly key?: string; readonly title?: string },
 ): Promise<BranchInConversation> {
-  const branches = await collectPages(page => store.listBranches(conversation.id, page))
-  const taken = new Set(branches.map(({ name }) => name))
+  const taken = await branchNames(store, conversation.id)
   const name = taken.has(wanted.name) ? freeSiblingName(wanted.name, taken) : wanted.name
   try {
     return { conversation, branch: await store.createBranch(conversation.id, at, { ...wanted, name }) }
@@ -235,8 +235,9 @@ async function isShared(
   store: ChannelStore,
   { conversation, branch }: BranchInConversation,
 ): Promise<boolean> {
-  const branches = await collectPages(page => store.listBranches(conversation.id, page))
-  return branches.some(({ key }) => key !== null && key !== branch.key)
+  for await (const { key } of itemsOf(page => store.listBranches(conversation.id, page)))
+    if (key !== null && key !== branch.key) return true
+  return false
 }
 
 /** Continues a place on a new branch from its newest message. The old branch stays. */

@@ -1,47 +1,50 @@
 import { readConfig } from '../../config/read-config.ts'
-import { encodeBody } from '../../core/body.ts'
 import { trashGraceMs } from '../../core/conversation.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import { contentOf } from '../../core/message.ts'
+import type { ConversationFilter, ListedConversation } from '../../core/listing.ts'
+import type { Meter } from '../../core/measure.ts'
 import type { ConversationReader, Lister, Maintainer } from '../../core/ports.ts'
+import type { RecordMover } from '../../core/record.ts'
 import type { CompactReceipt, SweepReceipt } from '../../core/removal.ts'
+import { avoidOptimizedCode, preferSmallHeap } from '../../system/small-heap.ts'
 import { type CommandHandler, hasOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
 import { padEnd, padStart } from '../output/cut.ts'
 import { formatBytes, formatInteger, plural } from '../output/number.ts'
-import { noteLine } from '../output/print.ts'
+import { type JsonMember, noteLine, printJsonObject } from '../output/print.ts'
 import { formatTime } from '../output/time.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { withArchive } from '../transfer/archive.ts'
+import { yieldToEventLoop } from '../transfer/yield-to-event-loop.ts'
 import { eachConversation } from './all-conversations.ts'
 import { forgetLines, inputsOf, tellInputs } from './remnants.ts'
 
+/** Of SQLite. Each page is read once. */
+const cacheBytes = 2_000_000
+
 /** `skein gc`: moves expired conversations to the trash, and purges old ones from it. */
-export const gcCommand: CommandHandler = (args, context) =>
-  withStore(context, async opened => {
+export const gcCommand: CommandHandler = (args, context) => {
+  preferSmallHeap()
+  avoidOptimizedCode()
+  return withStore(context, sweep, { cacheBytes })
+
+  async function sweep(opened: GcStore): Promise<number> {
     const store = withArchive(opened, await readConfig(context.cwd, context.env), context)
     const dryRun = hasOption(args, 'dry-run')
-    // Counted before the sweep, while the conversations exist. Their sizes require reading everything.
     const trustClock = await isPlausible(store)
-    const dry = await store.sweep({ dryRun: true, trustClock })
-    const planned = withOverdue(dry, await overdueIn(store, context.now()))
-    const isWeighed = dryRun || context.json
-    const amounts = await amountsOf(store, [...planned.trashed, ...planned.purged], { measure: isWeighed })
-    const repeated = new Set<string>()
-    if (!dryRun)
-      for (const id of planned.purged)
-        for (const line of await inputsOf(store, id, context)) repeated.add(line)
-    const receipt = dryRun ? planned : await sweepOnce(store, planned.purged, trustClock)
-    const inputs = receipt.purged.length > 0 && !dryRun ? forgetLines(repeated, context) : 0
+    const swept = dryRun
+      ? await planSweep(store, trustClock, context.now())
+      : await sweepCounted(store, trustClock, context)
     const compacted = hasOption(args, 'compact') ? await store.compact() : null
-    const kept = isWeighed ? await keptBy(receipt, store, context.now()) : []
-    const swept: Swept = { receipt, amounts, kept, compacted, inputs, at: context.now() }
-    if (context.json) context.out.line(JSON.stringify(jsonOf(swept)))
-    else tell(context, swept)
+    const now = context.now()
+    if (context.json) await printJsonObject(context, jsonOf(swept, compacted, keptBy(swept, store, now), now))
+    else if (!context.quiet)
+      tell(context, swept, compacted, dryRun ? await countKept(swept, store, now) : noneKept)
     return exitCode.ok
-  })
+  }
+}
 
 /** The longest time between two runs of `gc` that is not taken for a wrong clock. */
 const longestPauseMs = 400 * 86_400_000
@@ -49,24 +52,123 @@ const longestPauseMs = 400 * 86_400_000
 /** Whether the clock may be trusted: it has not moved since the last sweep, or by a time that a person may
  *  let pass between two runs. */
 async function isPlausible(store: Maintainer): Promise<boolean> {
-  const { clockJumped } = await store.sweep({ dryRun: true })
+  const { clockJumped } = await store.sweep({ dryRun: true, limit: 1 })
   if (clockJumped === null) return true
   const pause = clockJumped.to.getTime() - clockJumped.from.getTime()
   return pause > 0 && pause <= longestPauseMs
+}
+
+/** Conversations that are read at once: enough for few statements, and few in memory. */
+const pageSize = 500
+
+/** What a sweep would do, page by page: first what it would move to the trash. */
+async function* plannedPages(store: Maintainer, trustClock: boolean): AsyncGenerator<SweepReceipt> {
+  for (let after: string | null | undefined; after !== null; ) {
+    const limit = { limit: pageSize, ...(after && { after }) }
+    const page: SweepReceipt = await store.sweep({ dryRun: true, trustClock, ...limit })
+    yield page
+    after = page.next
+  }
+}
+
+async function* plannedTrash(store: Maintainer, trustClock: boolean): AsyncGenerator<ConversationId> {
+  for await (const { trashed, purged } of plannedPages(store, trustClock)) {
+    if (trashed.length === 0 && purged.length > 0) return
+    yield* trashed
+  }
+}
+
+/** What would be purged: the planned ones, and what has been in the trash long enough. */
+async function plannedPurges(
+  store: Lister & Maintainer,
+  trustClock: boolean,
+  now: number,
+): Promise<readonly ConversationId[]> {
+  const due = new Set<ConversationId>()
+  for await (const { purged, clockJumped } of plannedPages(store, trustClock)) {
+    if (clockJumped) return []
+    for (const id of purged) due.add(id)
+  }
+  for (const id of await overdueIn(store, now)) due.add(id)
+  return [...due]
 }
 
 /** What has been in the trash long enough. The store also waits for two sweeps, as a safeguard of automatic
  *  ones; a person who runs `gc` has decided. */
 async function overdueIn(store: Lister, now: number): Promise<readonly ConversationId[]> {
   const overdue: ConversationId[] = []
-  for await (const { id, trashedAt } of eachConversation(store, { trashed: true }))
+  for await (const { id, trashedAt } of yieldToEventLoop(eachConversation(store, { trashed: true })))
     if (trashedAt!.getTime() <= now - trashGraceMs) overdue.push(id)
   return overdue
 }
 
-function withOverdue(receipt: SweepReceipt, overdue: readonly ConversationId[]): SweepReceipt {
-  if (receipt.clockJumped) return receipt
-  return { ...receipt, purged: [...new Set([...receipt.purged, ...overdue])] }
+/** What a sweep has done, or would do. */
+interface Swept {
+  readonly dryRun: boolean
+  readonly trashed: Removed
+  readonly purged: Removed
+  readonly clockJumped: SweepReceipt['clockJumped']
+  /** Lines removed from the input history; null if it could not be written. */
+  readonly inputs: number | null
+}
+
+/** Removed conversations: their number, their ids, which may be too many for the memory, and their size. */
+interface Removed extends Amount {
+  readonly count: number
+  readonly ids: Iterable<ConversationId> | AsyncIterable<ConversationId>
+}
+
+/** The ids are not kept: the plan is read again where they are printed. */
+async function planSweep(store: PlannedStore, trustClock: boolean, now: number): Promise<Swept> {
+  const { clockJumped } = await store.sweep({ dryRun: true, trustClock, limit: 1 })
+  const due = await plannedPurges(store, trustClock, now)
+  const removed = async (ids: Removed['ids']): Promise<Removed> => {
+    let [count, all] = [0, noAmount]
+    for await (const [, amount] of yieldToEventLoop(amountsOf(store, ids, true))) {
+      count++
+      all = plus(all, amount)
+    }
+    return { ...all, count, ids }
+  }
+  const expired = { [Symbol.asyncIterator]: () => plannedTrash(store, trustClock) }
+  return {
+    dryRun: true,
+    trashed: await removed(expired),
+    purged: await removed(due),
+    clockJumped,
+    inputs: 0,
+  }
+}
+
+type PlannedStore = ConversationReader & Lister & Maintainer & Meter
+type GcStore = PlannedStore & Pick<RecordMover, 'readRecords'>
+
+/** Sweeps. The conversations and the repeated lines of the input history are read before, while they
+ *  exist. */
+async function sweepCounted(
+  store: PlannedStore,
+  trustClock: boolean,
+  context: CommandContext,
+): Promise<Swept> {
+  const due = await plannedPurges(store, trustClock, context.now())
+  const amounts = new Map<string, Amount>()
+  for (const ids of [plannedTrash(store, trustClock), due])
+    for await (const [id, amount] of yieldToEventLoop(amountsOf(store, ids, context.json)))
+      amounts.set(id, amount)
+  const repeated = new Set<string>()
+  for (const id of due) for (const line of await inputsOf(store, id, context)) repeated.add(line)
+  const { trashed, purged, clockJumped } = await sweepOnce(store, due, trustClock)
+  const removed = (ids: readonly ConversationId[]): Removed => {
+    const sum = ids.reduce((all, id) => plus(all, amounts.get(id) ?? unknownAmount), noAmount)
+    return { ...sum, count: ids.length, ids }
+  }
+  return {
+    dryRun: false,
+    trashed: removed(trashed),
+    purged: removed(purged),
+    clockJumped,
+    inputs: purged.length > 0 ? forgetLines(repeated, context) : 0,
+  }
 }
 
 /** Sweeps, and once more if the first sweep has left something that is old enough. */
@@ -76,7 +178,8 @@ async function sweepOnce(
   trustClock: boolean,
 ): Promise<SweepReceipt> {
   const first = await store.sweep({ trustClock })
-  if (first.clockJumped || due.every(id => first.purged.includes(id))) return first
+  const gone = new Set(first.purged)
+  if (first.clockJumped || due.every(id => gone.has(id))) return first
   const second = await store.sweep()
   return {
     ...first,
@@ -86,47 +189,42 @@ async function sweepOnce(
   }
 }
 
-interface Swept {
-  readonly receipt: SweepReceipt
-  readonly amounts: ReadonlyMap<string, Amount>
-  readonly kept: readonly Kept[]
-  /** Null without --compact. */
-  readonly compacted: CompactReceipt | null
-  /** Lines removed from the input history; null if it could not be written. */
-  readonly inputs: number | null
-  readonly at: number
-}
-
-function jsonOf({ receipt, amounts, kept, compacted, inputs, at }: Swept) {
-  const { dryRun, trashed, purged, clockJumped } = receipt
-  const [moved, deleted] = [sumOf(trashed, amounts), sumOf(purged, amounts)]
-  return {
-    receipt: dryRun ? null : new Date(at).toISOString(),
-    dry_run: dryRun,
-    trashed,
-    purged,
-    kept,
-    bytes: (moved.bytes ?? 0) + (deleted.bytes ?? 0),
-    trashed_messages: moved.messages,
-    purged_messages: deleted.messages,
-    compacted: compacted && {
-      bytes_before: compacted.bytesBefore,
-      bytes_after: compacted.bytesAfter,
-      remains: compacted.remains,
-    },
-    clock_jumped: clockJumped && {
-      from: clockJumped.from.toISOString(),
-      to: clockJumped.to.toISOString(),
-    },
-    input_lines: inputs,
+function* jsonOf(
+  { dryRun, trashed, purged, clockJumped, inputs }: Swept,
+  compacted: CompactReceipt | null,
+  kept: AsyncIterable<Kept>,
+  at: number,
+): Generator<JsonMember> {
+  yield { name: 'receipt', value: dryRun ? null : new Date(at).toISOString() }
+  yield { name: 'dry_run', value: dryRun }
+  yield { name: 'trashed', items: trashed.ids }
+  yield { name: 'purged', items: purged.ids }
+  yield { name: 'kept', items: kept }
+  yield { name: 'bytes', value: (trashed.bytes ?? 0) + (purged.bytes ?? 0) }
+  yield { name: 'trashed_messages', value: trashed.messages }
+  yield { name: 'purged_messages', value: purged.messages }
+  const sizes = compacted && {
+    bytes_before: compacted.bytesBefore,
+    bytes_after: compacted.bytesAfter,
+    remains: compacted.remains,
   }
+  yield { name: 'compacted', value: sizes }
+  const jump = clockJumped && {
+    from: clockJumped.from.toISOString(),
+    to: clockJumped.to.toISOString(),
+  }
+  yield { name: 'clock_jumped', value: jump }
+  yield { name: 'input_lines', value: inputs }
 }
 
-function tell(context: CommandContext, swept: Swept): void {
-  if (context.quiet) return
-  tellSweep(context, swept)
+function tell(
+  context: CommandContext,
+  swept: Swept,
+  compacted: CompactReceipt | null,
+  kept: KeptCounts,
+): void {
+  tellSweep(context, swept, kept)
   tellInputs(swept.inputs, context)
-  const { compacted } = swept
   if (compacted === null) return
   const [before, after] = [compacted.bytesBefore, compacted.bytesAfter].map(formatBytes)
   context.err.line(`compacted the store from ${before} to ${after}`)
@@ -134,10 +232,13 @@ function tell(context: CommandContext, swept: Swept): void {
     context.err.line(noteLine('another process uses the store, so its log was not emptied', context.err))
 }
 
-function tellSweep(context: CommandContext, { receipt, amounts, kept }: Swept): void {
+function tellSweep(
+  context: CommandContext,
+  { dryRun, trashed, purged, clockJumped }: Swept,
+  kept: KeptCounts,
+): void {
   const { err } = context
   const { dot, note } = err.style.symbols
-  const { dryRun, trashed, purged, clockJumped } = receipt
   const skein = skeinCommand(context)
   if (clockJumped) {
     const from = formatTime(clockJumped.from)
@@ -147,39 +248,37 @@ function tellSweep(context: CommandContext, { receipt, amounts, kept }: Swept): 
     err.line(dryRun ? 'nothing was changed' : `nothing was changed. If the clock is right: ${skein} gc`)
     return
   }
+  const [moves, deletes] = dryRun
+    ? ['would move to trash', 'would delete for good']
+    : ['moved to trash', 'deleted for good']
   const lines = [
-    { verb: dryRun ? 'would move to trash' : 'moved to trash', ids: trashed, why: 'expired' },
-    {
-      verb: dryRun ? 'would delete for good' : 'deleted for good',
-      ids: purged,
-      why: 'in the trash for 7 days',
-    },
-  ].filter(({ ids }) => ids.length > 0)
+    { verb: moves, removed: trashed, why: 'expired' },
+    { verb: deletes, removed: purged, why: 'in the trash for 7 days' },
+  ].filter(({ removed }) => removed.count > 0)
   const width = Math.max(0, ...lines.map(({ verb }) => verb.length))
-  for (const { verb, ids, why } of lines) {
-    const count = padStart(plural(ids.length, 'conversation'), 17)
-    const { messages, bytes: size } = sumOf(ids, amounts)
-    const weight = size === null ? '' : `, ${formatBytes(size)}`
-    err.line(`${padEnd(verb, width)}  ${count}, ${plural(messages, 'message')}${weight}   (${why})`)
+  for (const { verb, removed, why } of lines) {
+    const count = padStart(plural(removed.count, 'conversation'), 17)
+    const weight = removed.bytes === null ? '' : `, ${formatBytes(removed.bytes)}`
+    err.line(`${padEnd(verb, width)}  ${count}, ${plural(removed.messages, 'message')}${weight}   (${why})`)
   }
-  if (kept.length > 0) err.line(keptLine(kept, dryRun ? 'would keep' : 'kept', width))
+  if (kept['no task'] + kept['someone is answering'] > 0)
+    err.line(keptLine(kept, dryRun ? 'would keep' : 'kept', width))
   if (lines.length === 0) err.line('nothing has expired, and nothing in the trash is old enough')
   if (!dryRun) {
-    if (trashed.length > 0) err.line(`back from the trash: ${skein} restore <id>`)
+    if (trashed.count > 0) err.line(`back from the trash: ${skein} restore <id>`)
   } else if (lines.length > 0) {
     err.line(`nothing was changed. Do it: ${skein} gc ${dot} name them: ${skein} gc --dry-run --json`)
   }
 }
 
 /** The line about expired conversations that are kept, with the reasons. */
-function keptLine(kept: readonly Kept[], verb: string, width: number): string {
-  const of = (reason: Kept['reason']) => kept.filter(one => one.reason === reason).length
-  const [own, live] = [of('no task'), of('someone is answering')]
+function keptLine(kept: KeptCounts, verb: string, width: number): string {
+  const { 'no task': own, 'someone is answering': live } = kept
   const why = [
     ...(own > 0 ? [`${formatInteger(own)} ${own === 1 ? 'has' : 'have'} no task`] : []),
     ...(live > 0 ? [`${formatInteger(live)} being answered`] : []),
   ]
-  const count = padStart(plural(kept.length, 'conversation'), 17)
+  const count = padStart(plural(own + live, 'conversation'), 17)
   return `${padEnd(verb, width)}  ${count}   (expired: ${why.join(', ')})`
 }
 
@@ -196,60 +295,63 @@ interface Kept {
   readonly reason: 'no task' | 'someone is answering'
 }
 
+const noAmount: Amount = { messages: 0, bytes: 0 }
+/** Of a conversation that another process has made ready for the sweep meanwhile. */
+const unknownAmount: Amount = { messages: 0, bytes: null }
+
+function plus(one: Amount, other: Amount): Amount {
+  const bytes = one.bytes === null || other.bytes === null ? null : one.bytes + other.bytes
+  return { messages: one.messages + other.messages, bytes }
+}
+
+/** The number of kept conversations by reason. */
+type KeptCounts = Readonly<Record<Kept['reason'], number>>
+
+const noneKept: KeptCounts = { 'no task': 0, 'someone is answering': 0 }
+
 /** Counts the messages of each conversation. `measure` also reads them and adds up their bytes. */
-async function amountsOf(
-  store: ConversationReader & Lister,
-  ids: readonly ConversationId[],
-  { measure }: { readonly measure: boolean },
-): Promise<ReadonlyMap<string, Amount>> {
-  const amounts = new Map<string, Amount>()
-  for (const id of ids) {
-    const { messages } = await store.getConversation(id)
-    amounts.set(id, { messages, bytes: measure ? await bytesOf(store, id) : null })
+async function* amountsOf(
+  store: ConversationReader & Meter,
+  ids: Removed['ids'],
+  measure: boolean,
+): AsyncGenerator<readonly [ConversationId, Amount]> {
+  for await (const id of ids) {
+    if (measure) yield [id, await store.measureConversation(id)]
+    else yield [id, { messages: (await store.getConversation(id)).messages, bytes: null }]
   }
-  return amounts
-}
-
-function sumOf(ids: readonly string[], amounts: ReadonlyMap<string, Amount>): Amount {
-  let [messages, bytes]: [number, number | null] = [0, 0]
-  for (const id of ids) {
-    const amount = amounts.get(id)
-    messages += amount?.messages ?? 0
-    bytes = bytes === null || amount === undefined || amount.bytes === null ? null : bytes + amount.bytes
-  }
-  return { messages, bytes }
-}
-
-async function bytesOf(store: Lister, conversationId: ConversationId): Promise<number> {
-  let sum = 0
-  for (let after: string | null | undefined; after !== null; ) {
-    const page: Awaited<ReturnType<Lister['listMessages']>> = await store.listMessages({
-      conversationId,
-      limit: 200,
-      ...(after === undefined ? {} : { after }),
-    })
-    for (const message of page.items) {
-      const { text, blobs } = encodeBody(contentOf(message), message.metadata ?? undefined)
-      sum += Buffer.byteLength(text) + blobs.reduce((all, { data }) => all + data.byteLength, 0)
-    }
-    after = page.next
-  }
-  return sum
 }
 
 /** Expired conversations that a sweep keeps: those without a task, which expire without being removed, and
  *  those that are being answered. */
-async function keptBy(
-  { trashed, clockJumped }: SweepReceipt,
+async function* keptBy(swept: Swept, store: Lister, now: number): AsyncGenerator<Kept> {
+  const { 'no task': own, 'someone is answering': live } = await countKept(swept, store, now)
+  if (own > 0)
+    for await (const { id } of eachExpired(store, now, { task: null })) yield { id, reason: 'no task' }
+  if (live === 0) return
+  const gone = new Set<string>()
+  for await (const id of swept.trashed.ids) gone.add(id)
+  for await (const { id, task } of eachExpired(store, now))
+    if (task !== null && !gone.has(id)) yield { id, reason: 'someone is answering' }
+}
+
+/** Counts them. Without a dry run, what was moved to the trash is no longer listed. */
+async function countKept(
+  { dryRun, trashed, clockJumped }: Swept,
   store: Lister,
   now: number,
-): Promise<readonly Kept[]> {
-  if (clockJumped) return []
-  const gone = new Set<string>(trashed)
-  const kept: Kept[] = []
-  for await (const { id, task } of eachConversation(store, { expiredBy: new Date(now) })) {
-    if (gone.has(id)) continue
-    kept.push({ id, reason: task === null ? 'no task' : 'someone is answering' })
-  }
-  return kept
+): Promise<KeptCounts> {
+  if (clockJumped) return noneKept
+  const expiredBy = new Date(now)
+  const all = await store.countConversations({ expiredBy })
+  const own = await store.countConversations({ expiredBy, task: null })
+  const live = all - own - (dryRun ? trashed.count : 0)
+  return { 'no task': own, 'someone is answering': Math.max(0, live) }
+}
+
+function eachExpired(
+  store: Lister,
+  now: number,
+  filter: ConversationFilter = {},
+): AsyncGenerator<ListedConversation> {
+  return yieldToEventLoop(eachConversation(store, { ...filter, expiredBy: new Date(now) }))
 }

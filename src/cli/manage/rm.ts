@@ -1,4 +1,5 @@
 import { parseDuration } from '../../config/duration.ts'
+import { branchNames } from '../../core/branch-names.ts'
 import { trashGraceMs } from '../../core/conversation.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
@@ -172,7 +173,7 @@ async function questionOf(
     const [only] = conversations
     const what =
       conversations.length === 1
-        ? `${plural(messages, 'message')} on ${plural((await collectPages(page => store.listBranches(only!.id, page))).length, 'branch', 'branches')}`
+        ? `${plural(messages, 'message')} on ${plural((await branchNames(store, only!.id)).size, 'branch', 'branches')}`
         : `${formatInteger(conversations.length)} conversations with ${plural(messages, 'message')}`
     parts.push(`move ${what}${bulk === null ? '' : whereOf(bulk)} to trash`)
   }

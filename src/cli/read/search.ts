@@ -2,7 +2,7 @@ import { hitKind, searchHitJson } from '../../api/search-hit.ts'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import type { Searcher, SearchHit, SearchOptions, SearchPage } from '../../core/listing.ts'
 import { modelName } from '../../core/model-name.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { ConversationReader, Maintainer, MessageReader } from '../../core/ports.ts'
 import { type CommandHandler, hasOption, limitOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
@@ -139,9 +139,10 @@ async function printHits(
   const groups: HitGroup[] = []
   for (const [id, found] of Map.groupBy(hits, hit => hit.conversation.id)) {
     const { title, directory } = found[0]!.conversation
-    const turns = new Map(
-      (await collectPages(page => store.listTurns(id, page))).map(turn => [turn.first, turn.model]),
-    )
+    const wanted = new Set(found.map(({ message }) => message.turn))
+    const turns = new Map<number, string | null>()
+    for await (const { first, model } of itemsOf(page => store.listTurns(id, page)))
+      if (wanted.has(first)) turns.set(first, model)
     const { model } = await store.getConversation(id)
     const lines = []
     for (const hit of found) {

@@ -4,7 +4,7 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import type { ConversationOverview, OverviewReader } from '../../core/overview.ts'
-import { collectPages, itemsOf } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { PathSection, PathSectionReader, ToolTime } from '../../core/path-section.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Summary } from '../../core/summary.ts'
@@ -158,8 +158,9 @@ async function readDraft(
 ): Promise<ShownDraft | null> {
   for (const turn of openTurns) {
     if (turn.last !== end?.seq) continue
-    const pieces = await collectPages(page => store.readDraft(turn.conversationId, turn.key, page))
-    const text = pieces.flatMap(piece => (piece.type === 'text' ? piece.text : [])).join('')
+    let text = ''
+    for await (const piece of itemsOf(page => store.readDraft(turn.conversationId, turn.key, page)))
+      if (piece.type === 'text') text += piece.text
     if (text !== '') return { turn, text }
   }
   return null

@@ -1,7 +1,7 @@
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
-import { collectPages } from '../../core/pages.ts'
+import { collectPages, itemsOf } from '../../core/pages.ts'
 import type { Lister, MessageReader } from '../../core/ports.ts'
 import { buildForest, subtreeOf, type Tree, walkForest } from '../../core/tree.ts'
 import { type CommandHandler, hasOption } from '../command-line/command.ts'
@@ -270,9 +270,8 @@ export async function newestByRoot(
   const newest = new Map<string, number>()
   const rootOf = new Map<string, string>()
   // Parents precede their children.
-  for (const { first, last, parent, startedAt, endedAt } of await collectPages(page =>
-    store.listStretches(conversationId, page),
-  )) {
+  const stretches = itemsOf(page => store.listStretches(conversationId, page))
+  for await (const { first, last, parent, startedAt, endedAt } of stretches) {
     const root = parent === null ? first : (rootOf.get(parent) ?? first)
     rootOf.set(last, root)
     newest.set(root, Math.max(newest.get(root) ?? 0, startedAt.getTime(), endedAt.getTime()))

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path'
 import { trashGraceMs } from '../../core/conversation.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { Deleter, Lister, MessageReader } from '../../core/ports.ts'
 import type { RecordMover } from '../../core/record.ts'
 import { takeIn } from '../../core/take-in.ts'
@@ -105,11 +105,10 @@ function storeBefore({ cwd, env }: Workplace): string | null {
 async function conversationsHere(store: Lister, context: Workplace): Promise<readonly ConversationId[]> {
   const ids = new Set<ConversationId>()
   const directory = await projectDirectories(store, context)
-  for (const { id } of await collectPages(page => store.listConversations({ directory, ...page })))
-    ids.add(id)
+  for await (const { id } of itemsOf(page => store.listConversations({ directory, ...page }))) ids.add(id)
   // The set grows while it is read: a subagent may have started others.
   for (const parent of ids) {
-    for (const { id } of await collectPages(page => store.listConversations({ parent, ...page }))) ids.add(id)
+    for await (const { id } of itemsOf(page => store.listConversations({ parent, ...page }))) ids.add(id)
   }
   return [...ids]
 }
@@ -158,7 +157,9 @@ async function bringAlong(
   }
 
   async function isLive(id: ConversationId): Promise<boolean> {
-    const open = await collectPages(page => from.listTurns(id, { status: 'open', ...page }))
-    return open.some(({ leaseUntil }) => leaseUntil === null || leaseUntil.getTime() > now)
+    const open = itemsOf(page => from.listTurns(id, { status: 'open', ...page }))
+    for await (const { leaseUntil } of open)
+      if (leaseUntil === null || leaseUntil.getTime() > now) return true
+    return false
   }
 }

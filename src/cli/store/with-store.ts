@@ -17,9 +17,10 @@ export interface StoreAccess {
 export async function withStore(
   context: StoreAccess & Outputs,
   read: (store: Store) => Promise<number>,
+  memory?: StoreMemory,
 ): Promise<number> {
   const { target, isFile, kind } = context.location()
-  if (!isFile || !isMissing(target)) return read(await context.store())
+  if (!isFile || !isMissing(target)) return read(await context.store(memory))
   if (kind === 'given') printNote(context, `there is no store at ${target} yet`)
   const { openStore } = await import('../../stores/open.ts')
   await using empty = await openStore(':memory:')

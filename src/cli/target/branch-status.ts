@@ -2,7 +2,7 @@ import type { Branch } from '../../core/branch.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import type { MessageId } from '../../core/ids.ts'
 import { type Message, type Role, textOf } from '../../core/message.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { BranchInConversation, ConversationReader, MessageReader } from '../../core/ports.ts'
 import type { TurnWriter } from '../../core/turn-writer.ts'
 import { takeOver } from '../../recorder/take-over.ts'
@@ -40,8 +40,9 @@ export async function readBranchStatus(
   const { conversation } = found
   const ended = await takeOver(store, conversation.id, found.branch.name)
   const branch = ended.length > 0 ? await store.getBranch(found.branch) : found.branch
-  const open = await collectPages(page => store.listTurns(conversation.id, { status: 'open', ...page }))
-  const live = open.some(turn => turn.branch === branch.name)
+  let live = false
+  for await (const turn of itemsOf(page => store.listTurns(conversation.id, { status: 'open', ...page })))
+    live ||= turn.branch === branch.name
   return readStatusAt(store, { conversation, branch }, branch.head, live)
 }
 

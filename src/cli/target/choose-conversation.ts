@@ -1,9 +1,9 @@
 import type { Target } from '../../agent/history/history.ts'
-import type { BranchRef } from '../../core/branch.ts'
+import type { BranchInfo, BranchRef } from '../../core/branch.ts'
 import type { Conversation, NewConversation } from '../../core/conversation.ts'
 import { KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type {
   BranchInConversation,
   ConversationReader,
@@ -80,9 +80,9 @@ export async function chooseNamed(
   checkOwnership(named, found.conversation, force, context)
   const notes = expiryNotes(found.conversation, context)
   if (found.message === null) return continued(store, found, notes)
-  const branches = await collectPages(page => store.listBranches(found.conversation.id, page))
-  const ending = branches.filter(branch => branch.head === found.message)
-  const branch = ending.find(one => one.active) ?? ending[0]
+  let branch: BranchInfo | undefined
+  for await (const one of itemsOf(page => store.listBranches(found.conversation.id, page)))
+    if (one.head === found.message && (branch === undefined || one.active)) branch = one
   if (branch && !(await isAnswered(store, found.message)))
     return continued(store, { ...found, branch }, notes)
   return chooseFork(store, found, found.message, { notes })

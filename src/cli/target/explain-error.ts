@@ -1,3 +1,4 @@
+import { branchNames } from '../../core/branch-names.ts'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import {
   AmbiguousIdError,
@@ -9,7 +10,6 @@ import {
 import { gistOf } from '../../core/gist.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import { modelName } from '../../core/model-name.ts'
-import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, Lister, MessageReader } from '../../core/ports.ts'
 import { editDistance, similarWords } from '../../core/similar-words.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
@@ -149,8 +149,7 @@ async function branchesOf(store: ConversationReader, id: string): Promise<readon
   try {
     const { conversation } = await store.resolve(id)
     const short = await uniqueShortId(store, conversation.id)
-    const branches = await collectPages(page => store.listBranches(conversation.id, page))
-    return branches.map(({ name }) => ({
+    return [...(await branchNames(store, conversation.id))].map(name => ({
       name,
       full: `${conversation.id}:${name}`,
       shown: `${short}:${name}`,
@@ -168,7 +167,7 @@ async function branchesSeen(
 ): Promise<readonly NamedBranch[]> {
   const seen = new Map<string, NamedBranch>()
   for (const { id } of listed.slice(0, conversationsRead)) {
-    for (const { name } of await collectPages(page => store.listBranches(id, page))) {
+    for (const name of await branchNames(store, id)) {
       if (!seen.has(name)) seen.set(name, { name, full: `${id}:${name}`, shown: name })
     }
   }

@@ -1,6 +1,6 @@
 import { AmbiguousIdError, InvalidError, NotFoundError } from '../../core/errors.ts'
 import type { ListedConversation } from '../../core/listing.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { BranchInConversation, ConversationReader, Lister, Resolved } from '../../core/ports.ts'
 import { findTaskTarget } from '../../core/task-target.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
@@ -109,9 +109,8 @@ async function byBranch(
   const { items } = await store.listConversations({ directory, limit: mostLookedAt })
   for (const { branch, ...conversation } of items) {
     if (branch.name === name) return { conversation, branch }
-    const branches = await collectPages(page => store.listBranches(conversation.id, page))
-    const found = branches.find(one => one.name === name)
-    if (found) return { conversation, branch: found }
+    for await (const one of itemsOf(page => store.listBranches(conversation.id, page)))
+      if (one.name === name) return { conversation, branch: one }
   }
   return null
 }
@@ -125,10 +124,12 @@ async function byTitle(
   among: { readonly trashed: true } | { readonly kind: 'main' } = { kind: 'main' },
 ): Promise<BranchInConversation | null> {
   const wanted = comparable(typed)
-  const containing = await collectPages(page =>
+  const containing = itemsOf(page =>
     store.listConversations({ title: typed.trim().replace(/\s+/g, ' '), ...among, ...page }),
   )
-  const titled = containing.filter(({ title }) => title !== null && comparable(title) === wanted)
+  const titled: ListedConversation[] = []
+  for await (const one of containing)
+    if (one.title !== null && comparable(one.title) === wanted) titled.push(one)
   const here = titled.filter(({ directory }) => directory !== null && isInProject(directory, context))
   const [only, ...others] = here.length > 0 ? here : titled
   if (!only) return null

@@ -1,10 +1,11 @@
 import type { BranchRef } from '../../core/branch.ts'
 import { branchNameFrom, freeSiblingName, numberedNames, siblingNames } from '../../core/branch-name.ts'
+import { branchNames } from '../../core/branch-names.ts'
 import type { Conversation } from '../../core/conversation.ts'
 import { KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { textOf } from '../../core/message.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { ConversationReader, ConversationWriter, MessageReader } from '../../core/ports.ts'
 
 /** A branch that is created with its first message, after which it is named. */
@@ -57,7 +58,7 @@ export async function createSiblingBranch(
   at: MessageId | null,
   sibling: string,
 ): Promise<BranchRef> {
-  const first = freeSiblingName(sibling, await namesIn(store, id))
+  const first = freeSiblingName(sibling, await branchNames(store, id))
   return createFree(store, id, at, startingWith(first, siblingNames(first)))
 }
 
@@ -86,13 +87,6 @@ function* startingWith(first: string, others: Generator<string, never>): Generat
   return yield* others
 }
 
-async function namesIn(
-  store: Pick<ConversationReader, 'listBranches'>,
-  id: ConversationId,
-): Promise<ReadonlySet<string>> {
-  return new Set((await collectPages(page => store.listBranches(id, page))).map(({ name }) => name))
-}
-
 export async function isAnswered(store: MessageReader, id: MessageId): Promise<boolean> {
   return (await countAnswers(store, id)) > 0
 }
@@ -100,7 +94,11 @@ export async function isAnswered(store: MessageReader, id: MessageId): Promise<b
 /** The number of messages whose parent is this one. */
 async function countAnswers(store: MessageReader, id: MessageId): Promise<number> {
   const [message] = await store.getMessages([id], { blobs: 'preview' })
-  const runs = await collectPages(page => store.listStretches(message!.conversationId, page))
-  const follows = runs.some(({ firstSeq, lastSeq }) => firstSeq <= message!.seq && message!.seq < lastSeq)
-  return (follows ? 1 : 0) + runs.filter(run => run.parent === id).length
+  const { conversationId, seq } = message!
+  let answers = 0
+  for await (const run of itemsOf(page => store.listStretches(conversationId, page))) {
+    if (run.firstSeq <= seq && seq < run.lastSeq) answers++
+    if (run.parent === id) answers++
+  }
+  return answers
 }

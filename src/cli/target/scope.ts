@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { ConversationFilter } from '../../core/listing.ts'
-import { collectPages } from '../../core/pages.ts'
+import { itemsOf } from '../../core/pages.ts'
 import type { Lister } from '../../core/ports.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import type { StoreLocation } from '../store/store-location.ts'
@@ -58,8 +58,8 @@ export async function projectDirectories(
   if (folder === null) return [cwd]
   const known = new Set([folder, cwd])
   for (const root of [folder, ...linkedFolders(folder, { cwd, env })]) {
-    const stored = await collectPages(page => store.listDirectories({ ...options, ...page, within: root }))
-    for (const directory of stored) if (projectFolder(directory, env) === root) known.add(directory)
+    const stored = itemsOf(page => store.listDirectories({ ...options, ...page, within: root }))
+    for await (const directory of stored) if (projectFolder(directory, env) === root) known.add(directory)
   }
   return [...known]
 }

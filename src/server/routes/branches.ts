@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { branchHeadJson, branchJson } from '../../api/branch.ts'
-import { readBranches } from '../../api/read-branches.ts'
-import { branchHeadSchema, branchSchema, doneSchema } from '../../api/schema/index.ts'
-import { branchPatchSchema, forkSchema } from '../../api/schema/request/index.ts'
+import { readBranchPage } from '../../api/read-branches.ts'
+import { pageJson } from '../../api/receipt.ts'
+import { branchHeadSchema, branchSchema, doneSchema, pageSchema } from '../../api/schema/index.ts'
+import { branchPatchSchema, forkSchema, pageQuery } from '../../api/schema/request/index.ts'
 import type { Branch, BranchRef } from '../../core/branch.ts'
 import { PreconditionFailedError } from '../../core/conditional-writer.ts'
 import { KeyReusedError } from '../../core/errors.ts'
@@ -11,15 +12,12 @@ import { idempotencyHeader, idempotencyKey } from '../http/idempotency.ts'
 import { ifMatchHeader, writesIfMatch } from '../http/precondition.ts'
 import { type Caller, json, type Route, route } from '../http/route.ts'
 import { createSibling } from './create-sibling.ts'
+import { defined } from './defined-fields.ts'
 import { findBranch } from './find-branch.ts'
 
 const tag = 'Branches'
 const ofConversation = z.strictObject({ id: z.string().describe('full id of a conversation') })
 const ofBranch = z.strictObject({ id: z.string().describe('full id of a conversation'), name: z.string() })
-
-const branchListSchema = z
-  .strictObject({ items: z.array(branchSchema) })
-  .meta({ id: 'BranchList', description: 'All branches of a conversation, oldest first.' })
 
 /** List, fork, rename, move, activate and delete branches. */
 export function branchRoutes(): readonly Route[] {
@@ -31,11 +29,14 @@ export function branchRoutes(): readonly Route[] {
       scope: 'read',
       tag,
       summary: 'List the branches of a conversation',
+      description:
+        'Pages are in the order of creation. In a page, the most recently active branch is the last.',
       params: ofConversation,
-      responses: { 200: { description: 'All branches', schema: branchListSchema } },
-      async handle({ params, caller: { store } }) {
-        const branches = await readBranches(store, conversationId(params.id, 'id'))
-        return json({ items: branches.map(branchJson) })
+      query: pageQuery,
+      responses: { 200: { description: 'A page of branches', schema: pageSchema(branchSchema) } },
+      async handle({ params, query, caller: { store } }) {
+        const page = await readBranchPage(store, conversationId(params.id, 'id'), defined(query))
+        return json(pageJson(page, branchJson))
       },
     }),
     route({

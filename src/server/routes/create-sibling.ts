@@ -1,8 +1,8 @@
 import type { Branch, NewBranch } from '../../core/branch.ts'
 import { siblingNames } from '../../core/branch-name.ts'
+import { branchNames } from '../../core/branch-names.ts'
 import { KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, ConversationWriter } from '../../core/ports.ts'
 
 /** How many names are tried that other writers take at the same moment. */
@@ -16,8 +16,7 @@ export async function createSibling(
   from: string,
   more: Omit<NewBranch, 'name'> = {},
 ): Promise<Branch> {
-  const branches = await collectPages(page => store.listBranches(id, page))
-  const names = new Set(branches.map(({ name }) => name))
+  const names = await branchNames(store, id)
   let taken = 0
   for (const name of siblingNames(from)) {
     if (names.has(name)) continue

@@ -15,6 +15,7 @@ import { NotFoundError } from '../../core/errors.ts'
 import { conversationId } from '../../core/ids.ts'
 import { findNamedTurn, turnKeyParam } from '../http/idempotency.ts'
 import { json, type Route, route } from '../http/route.ts'
+import { defined } from './defined-fields.ts'
 import { isLiveAt } from './read-overview.ts'
 import type { RouteContext } from './route-context.ts'
 
@@ -105,11 +106,4 @@ export function partRoutes({ now }: RouteContext): readonly Route[] {
       },
     }),
   ]
-}
-
-/** An object without its undefined members, which optional fields do not allow. */
-function defined<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>
-  }
 }

@@ -363,9 +363,19 @@ export function checkSince(since: Date): number {
   return time
 }
 
-export const checkSweep = fields<Pick<SweepOptions, 'ifOlderThanMs'>>({
+const checkSweepFields = fields<Pick<SweepOptions, 'ifOlderThanMs' | 'limit'>>({
   ifOlderThanMs: optional(f.checkInt53),
+  limit: optional(f.numberFrom(1, 10_000)),
 })
+
+/** Checks how to sweep. Only a dry run has pages: a sweep does everything. */
+export function checkSweep(options: SweepOptions): SweepOptions {
+  checkSweepFields(options)
+  for (const field of ['limit', 'after'] as const)
+    if (options[field] !== undefined && options.dryRun !== true)
+      throw new InvalidError(field, 'needs dryRun: a sweep does everything')
+  return options
+}
 
 /** Checks a token before an engine sees it. */
 export const checkToken = fields<NewAccessToken>({

@@ -334,10 +334,16 @@ export interface Statements
   putState: [{ name: string; value: number }, never]
   /** Writes only if the value is the expected one, or null if there is none. */
   replaceState: [{ name: string; value: number; expected: number | null }, never]
-  expiredTasks: [{ now: number; limit: number }, { id: string }]
+  expiredTasks: [
+    { now: number; limit: number; at: number; position: string },
+    { id: string; at: number; position: string },
+  ]
   countSweep: [{ now: number }, never]
   /** Conversations that have been in the trash long enough, or whose purge has begun. */
-  purgeable: [{ before: number; sweeps: number; limit: number }, { id: string }]
+  purgeable: [
+    { before: number; sweeps: number; limit: number; at: number; position: string },
+    { id: string; at: number; position: string },
+  ]
 
   // Measuring: sums computed by the engine
   counted: [
@@ -364,6 +370,8 @@ export interface Statements
       uncosted: number
     },
   ]
+  /** The bytes of some messages of a conversation, blobs included. */
+  contentBytes: [{ conv: Conv; lo: number; hi: number }, { bytes: number }]
   blobSum: [None, { count: number; bytes: number }]
   /** The turn that follows after `skip` others. */
   turnAfter: [{ conv: Conv | null; key: string | null; skip: number }, { conv: Conv; key: string }]

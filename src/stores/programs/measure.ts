@@ -31,6 +31,11 @@ export interface IndexPiece {
   readonly last: number | null
 }
 
+/** The bytes of the messages of a conversation from `lo` to `hi`. */
+export function* measureContent(conv: Conv, lo: number, hi: number): Program<number> {
+  return (yield* first('contentBytes', { conv, lo, hi }))!.bytes
+}
+
 /** The usage of the next turns, or of all that follow, and where they end: null if these were the last. */
 export function* measureUsage(
   since: number,

@@ -12,6 +12,9 @@ const graceSweeps = 2
 /** Conversations that a sweep moves in one transaction. */
 export const sweepBatch = 100
 
+/** Conversations that a statement of a sweep lists. */
+export const sweepPage = 500
+
 /** Null if the clock is plausible. Otherwise the time of the last sweep, which is more than a day off. */
 export function* clockJump(now: number): Program<number | null> {
   const last = yield* first('state', { name: 'swept_at' })
@@ -41,7 +44,7 @@ export function* noteSweep(now: number): Program<void> {
 
 export function* trashExpired(now: number): Program<ConversationId[]> {
   const trashed: ConversationId[] = []
-  for (const { id } of yield* all('expiredTasks', { now, limit: sweepBatch })) {
+  for (const { id } of yield* all('expiredTasks', { now, limit: sweepBatch, ...sweepStart })) {
     if (yield* trashConversation(id as ConversationId, now)) trashed.push(id as ConversationId)
   }
   return trashed
@@ -49,7 +52,7 @@ export function* trashExpired(now: number): Program<ConversationId[]> {
 
 /** The next expired conversations, with their versions. */
 export function* nextExpired(now: number): Program<ReadonlyMap<ConversationId, number>> {
-  const rows = yield* all('expiredTasks', { now, limit: sweepBatch })
+  const rows = yield* all('expiredTasks', { now, limit: sweepBatch, ...sweepStart })
   return yield* versionsOf(rows.map(({ id }) => id as ConversationId))
 }
 
@@ -65,13 +68,47 @@ export function* trashUnchanged(
   return trashed
 }
 
-/** What would be trashed, up to a limit. */
-export function* listExpired(now: number): Program<ConversationId[]> {
-  return (yield* all('expiredTasks', { now, limit: 10_000 })).map(row => row.id as ConversationId)
+/** The place after which a page of a list of the sweep begins: the time it is ordered by, and the engine's own
+ *  order of conversations with the same time. */
+export interface SweepPosition {
+  readonly at: number
+  readonly position: string
 }
 
-/** What has been in the trash long enough. `ahead` counts the sweep that a dry run does not store. */
-export function* listPurgeable(now: number, limit: number, ahead = 0): Program<ConversationId[]> {
-  const rows = yield* all('purgeable', { before: now - trashGraceMs, sweeps: graceSweeps - ahead, limit })
-  return rows.map(row => row.id as ConversationId)
+/** Before every conversation. The text is one that both engines can read as a position. */
+export const sweepStart: SweepPosition = {
+  at: Number.MIN_SAFE_INTEGER,
+  position: '00000000-0000-0000-0000-000000000000',
+}
+
+/** A part of what a sweep would do. */
+export interface SweepPage {
+  readonly ids: readonly ConversationId[]
+  /** The place of the last one. Null if there are no more. */
+  readonly next: SweepPosition | null
+}
+
+/** What would be trashed, from a place on. */
+export function* listExpired(now: number, after: SweepPosition, limit: number): Program<SweepPage> {
+  return pageOf(yield* all('expiredTasks', { now, limit, ...after }), limit)
+}
+
+/** What has been in the trash long enough, from a place on. `ahead` counts the sweep that a dry run does not
+ *  store. */
+export function* listPurgeable(
+  now: number,
+  after: SweepPosition,
+  limit: number,
+  ahead = 0,
+): Program<SweepPage> {
+  const due = { before: now - trashGraceMs, sweeps: graceSweeps - ahead }
+  return pageOf(yield* all('purgeable', { ...due, limit, ...after }), limit)
+}
+
+function pageOf(rows: readonly (SweepPosition & { readonly id: string })[], limit: number): SweepPage {
+  const last = rows.length === limit ? rows.at(-1)! : null
+  return {
+    ids: rows.map(({ id }) => id as ConversationId),
+    next: last && { at: last.at, position: last.position },
+  }
 }

@@ -1,4 +1,5 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
+import { InvalidError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { ListMessages, Page, SkippedRow } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
@@ -39,12 +40,18 @@ async function removePurged(engine: Engine): Promise<readonly Remnant[]> {
   return engine.removeTraces()
 }
 
-export async function sweepAll(
-  engine: Engine,
-  { dryRun = false, trustClock = false, ifOlderThanMs, beforeTrash }: SweepOptions,
-): Promise<SweepReceipt> {
+export async function sweepAll(engine: Engine, options: SweepOptions): Promise<SweepReceipt> {
+  const { dryRun = false, trustClock = false, ifOlderThanMs, beforeTrash } = options
   const now = engine.source.now()
-  const nothing = { dryRun, skipped: false, trashed: [], purged: [], clockJumped: null, remains: [] }
+  const nothing = {
+    dryRun,
+    skipped: false,
+    trashed: [],
+    purged: [],
+    next: null,
+    clockJumped: null,
+    remains: [],
+  }
   const last = trustClock ? null : await engine.query(() => sweep.clockJump(now))
   if (ifOlderThanMs !== undefined && !dryRun) {
     const isOurs = await engine.write(() => sweep.claimSweep(now, ifOlderThanMs))
@@ -54,17 +61,14 @@ export async function sweepAll(
     if (!dryRun) await engine.write(() => sweep.noteSweep(now))
     return { ...nothing, clockJumped: { from: new Date(last), to: new Date(now) } }
   }
-  if (dryRun) {
-    return engine.read(function* () {
-      const trashed = yield* sweep.listExpired(now)
-      const purged = yield* sweep.listPurgeable(now, 10_000, 1)
-      return { ...nothing, trashed, purged }
-    })
-  }
+  if (dryRun) return { ...nothing, ...(await planSweep(engine, now, options)) }
   await engine.write(() => sweep.beginSweep(now))
   const purged: ConversationId[] = []
-  for (const id of await engine.query(() => sweep.listPurgeable(now, 10_000))) {
-    if ((await purgeRows(engine, id)).purged) purged.push(id)
+  for (let after: sweep.SweepPosition | null = sweep.sweepStart; after !== null; ) {
+    const from: sweep.SweepPosition = after
+    const page = await engine.query(() => sweep.listPurgeable(now, from, sweep.sweepPage))
+    for (const id of page.ids) if ((await purgeRows(engine, id)).purged) purged.push(id)
+    after = page.next
   }
   const trashed: ConversationId[] = []
   for (let more = true; more; ) {
@@ -75,6 +79,45 @@ export async function sweepAll(
     more = batch.length === sweep.sweepBatch
   }
   return { ...nothing, trashed, purged, remains: purged.length > 0 ? await removePurged(engine) : [] }
+}
+
+/** What a sweep would do: all of it, or a page. First what it would trash, then what it would purge. */
+async function planSweep(
+  engine: Engine,
+  now: number,
+  { limit = Number.POSITIVE_INFINITY, after }: SweepOptions,
+): Promise<Pick<SweepReceipt, 'trashed' | 'purged' | 'next'>> {
+  const planned: Record<PlannedList, ConversationId[]> = { trashed: [], purged: [] }
+  let place: PlanPlace | null = after === undefined ? planStart('trashed') : readPlace(after)
+  for (let left = limit; left > 0 && place !== null; ) {
+    const { list, ...from }: PlanPlace = place
+    const most = Math.min(left, sweep.sweepPage)
+    const page: sweep.SweepPage = await engine.query(() =>
+      list === 'trashed' ? sweep.listExpired(now, from, most) : sweep.listPurgeable(now, from, most, 1),
+    )
+    planned[list].push(...page.ids)
+    left -= page.ids.length
+    if (page.next) place = { list, ...page.next }
+    else place = list === 'trashed' ? planStart('purged') : null
+    // The event loop turns between two pages.
+    if (place !== null) await giveWay()
+  }
+  const next = place && writeCursor([place.list, place.at, place.position])
+  return { ...planned, next }
+}
+
+type PlannedList = 'trashed' | 'purged'
+type PlanPlace = sweep.SweepPosition & { readonly list: PlannedList }
+
+function planStart(list: PlannedList): PlanPlace {
+  return { list, ...sweep.sweepStart }
+}
+
+function readPlace(after: string): PlanPlace {
+  const [list, at, position] = readCursor(after, ['string', 'number', 'string']) as [string, number, string]
+  const isPlace = (list === 'trashed' || list === 'purged') && /^(\d+|[\da-f-]{36})$/.test(position)
+  if (!isPlace) throw new InvalidError('after', 'is not a cursor of this list: pass the value of `next`')
+  return { list, at, position }
 }
 
 /** Passes the next expired conversations to `before`, and moves them to the trash unless they have changed

@@ -1,8 +1,11 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
-import type { Measured, UsageSum } from '../../core/measure.ts'
+import type { ConversationId } from '../../core/ids.ts'
+import type { ConversationSize, Measured, UsageSum } from '../../core/measure.ts'
 import type { Engine } from '../engine/engine.ts'
+import { needConversation } from '../programs/lookup.ts'
 import {
   type IndexPiece,
+  measureContent,
   measureCounts,
   measureIndex,
   measureUsage,
@@ -10,8 +13,9 @@ import {
   type UsagePosition,
 } from '../programs/measure.ts'
 
-/** Turns, and blocks of the search index, per piece: about 20 ms on SQLite. */
+/** Turns, messages, and blocks of the search index, per piece: about 20 ms on SQLite. */
 const turnsPerPiece = 5_000
+const messagesPerPiece = 5_000
 const blocksPerPiece = 2_000
 
 /** Measures a store in pieces, between which other work of the process gets its turn. */
@@ -20,6 +24,18 @@ export async function measureStore(engine: Engine, since: number): Promise<Measu
   const index = await sumIndex(engine)
   const sizes = index === null ? counts.sizes : [...counts.sizes, { name: 'search index', bytes: index }]
   return { ...counts, usage: await sumUsage(engine, since), sizes }
+}
+
+/** Measures a conversation, in pieces if it is long. */
+export async function measureOne(engine: Engine, id: ConversationId): Promise<ConversationSize> {
+  const { conv, messages, next_seq: end } = await engine.query(() => needConversation(id))
+  const piece = engine.rowsPerStatement === null ? end : messagesPerPiece
+  let bytes = 0
+  for (let lo = 0; lo < end; lo += piece) {
+    if (lo > 0) await giveWay()
+    bytes += await engine.query(() => measureContent(conv, lo, lo + piece - 1))
+  }
+  return { messages, bytes }
 }
 
 async function sumUsage(engine: Engine, since: number): Promise<readonly UsageSum[]> {

@@ -32,7 +32,7 @@ import { followTasks } from './follow-tasks.ts'
 import { listInPieces, purgeOne, sweepAll } from './in-pieces.ts'
 import { indexAll } from './index-search.ts'
 import { keepTasks, readTaskRecords } from './keep-tasks.ts'
-import { measureStore } from './measure-store.ts'
+import { measureOne, measureStore } from './measure-store.ts'
 import {
   appendRequest,
   isLargeAppend,
@@ -277,6 +277,7 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
       const { verifyAll } = await import('./verify.ts')
       return verifyAll(engine, options)
     },
+    measureConversation: async id => measureOne(engine, conversationId(id)),
     measure: async since => measureStore(engine, checked.checkSince(since)),
     schemaVersion,
 

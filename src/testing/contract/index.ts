@@ -44,6 +44,7 @@ import { structureCases } from './structure.ts'
 import { summariesCases } from './summaries.ts'
 import { sweepCases } from './sweep.ts'
 import { sweepOnceCases } from './sweep-once.ts'
+import { sweepPageCases } from './sweep-pages.ts'
 import { tailCases } from './tails.ts'
 import { taskClaimCases } from './task-claims.ts'
 import { taskQueueCases } from './task-queue.ts'
@@ -98,6 +99,7 @@ export const contract: readonly ContractCase[] = [
   ...summariesCases,
   ...sweepCases,
   ...sweepOnceCases,
+  ...sweepPageCases,
   ...tailCases,
   ...taskCases,
   ...taskClaimCases,

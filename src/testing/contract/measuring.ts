@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { MessageId } from '../../core/ids.ts'
-import { appendTexts, casesOf, say, startConversation } from './build.ts'
+import { appendTexts, casesOf, noConversation, rejects, say, startConversation } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('measuring')
@@ -21,6 +21,30 @@ export const measuringCases: readonly ContractCase[] = [
     assert.deepEqual(measured.blobs, { count: 1, bytes: 60_000 })
     assert.ok(measured.sizes.length > 0 && measured.sizes.every(({ bytes }) => bytes >= 0))
     assert.ok(old.conversation.id)
+  }),
+
+  it('sums the bytes of a conversation, and counts a blob for each message that has it', async ({
+    store,
+  }) => {
+    const { branch, conversation } = await store.create()
+    assert.deepEqual(await store.measureConversation(conversation.id), { messages: 0, bytes: 0 })
+    const { head } = await store.append(branch, null, [say('ä'.repeat(10))])
+    const small = await store.measureConversation(conversation.id)
+    const text = 'large '.repeat(10_000)
+    const { head: next } = await store.append(branch, head, [say(text)])
+    const large = await store.measureConversation(conversation.id)
+    // The body is JSON, and names the blob.
+    assert.ok(small.bytes >= 20 && small.bytes < 100, `${small.bytes}`)
+    const added = large.bytes - small.bytes
+    assert.ok(added > text.length && added < text.length + 200, `${added}`)
+    await store.append(branch, next, [say(text)])
+    const twice = await store.measureConversation(conversation.id)
+    assert.deepEqual(twice, { messages: 3, bytes: large.bytes + added })
+    await startConversation(store)
+    assert.deepEqual(await store.measureConversation(conversation.id), twice)
+    await store.trash(conversation.id)
+    assert.deepEqual(await store.measureConversation(conversation.id), twice)
+    await rejects(store.measureConversation(noConversation), 'not_found')
   }),
 
   it('sums the usage of turns by model and quarter of an hour, including the trash', async world => {

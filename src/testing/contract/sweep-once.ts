@@ -7,7 +7,15 @@ const it = casesOf('sweep')
 const hour = 3_600_000
 const day = 24 * hour
 
-const idle = { dryRun: false, skipped: false, trashed: [], purged: [], clockJumped: null, remains: [] }
+const idle = {
+  dryRun: false,
+  skipped: false,
+  trashed: [],
+  purged: [],
+  next: null,
+  clockJumped: null,
+  remains: [],
+}
 
 /** A sweep that is skipped if another process has swept a short time ago. */
 export const sweepOnceCases: readonly ContractCase[] = [

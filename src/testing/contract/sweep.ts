@@ -11,7 +11,15 @@ const it = casesOf('sweep')
 const hour = 3_600_000
 const day = 24 * hour
 
-const idle = { dryRun: false, skipped: false, trashed: [], purged: [], clockJumped: null, remains: [] }
+const idle = {
+  dryRun: false,
+  skipped: false,
+  trashed: [],
+  purged: [],
+  next: null,
+  clockJumped: null,
+  remains: [],
+}
 
 /** A conversation of a work item, which expires after a day without activity, the default in S2. */
 function work(
@@ -345,6 +353,7 @@ export const sweepCases: readonly ContractCase[] = [
     const receipt = await store.sweep()
     assert.deepEqual([...receipt.trashed].sort(), [...made].sort())
     assert.deepEqual([...plan.trashed].sort(), [...made].sort())
+    assert.equal(plan.next, null)
     assert.equal(await store.countConversations({ trashed: true }), 230)
     assert.equal((await store.findByTask('kept'))?.conversation.id, kept.conversation.id)
     const receipts = await pass(world, 9 * day)

@@ -177,7 +177,7 @@ test('gc purges in one run what has been in the trash for 7 days, and compacts t
   expect((await here.skein(['restore', id])).code).toBe(3)
 })
 
-test('gc looks at 20,000 conversations in a heap that could not hold them', async () => {
+test('gc counts 20,000 expired conversations in a heap that could not hold them', async () => {
   using here = home()
   await stocked(here, store => tell(store, { title: 'one of many' }, 'a question'))
   const db = new BetterSqlite3(storeFile(here))
@@ -195,12 +195,19 @@ test('gc looks at 20,000 conversations in a heap that could not hold them', asyn
   })
   copy('skein_branches', 'FROM skein_conversations c, skein_branches x WHERE c.c <> x.conv', { conv: 'c.c' })
   expect(db.prepare('SELECT count(*) FROM skein_branches').pluck().get()).toBe(20_001)
+  db.exec(`UPDATE skein_conversations SET expires_at = 1, task = 'bead ' || c WHERE c % 4 > 0;
+    UPDATE skein_conversations SET expires_at = 1 WHERE c % 4 = 0 AND c % 16 > 0`)
   db.close()
   const { stderr, code } = await here.skein(['gc', '--dry-run'], {
     env: { NODE_OPTIONS: '--max-old-space-size=24' },
   })
   expect({ stderr, code }).toEqual({
-    stderr: 'nothing has expired, and nothing in the trash is old enough\n',
+    stderr: [
+      'would move to trash  15,001 conversations, 15,001 messages, 23 B   (expired)',
+      'would keep           3,750 conversations   (expired: 3,750 have no task)',
+      'nothing was changed. Do it: skein gc · name them: skein gc --dry-run --json',
+      '',
+    ].join('\n'),
     code: 0,
   })
 })

@@ -4,6 +4,7 @@ import { all, first, type Program, run } from '../../../src/stores/engine/engine
 import { type PostgresEngine, postgresEngine } from '../../../src/stores/postgres/engine.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { migrateDatabase } from '../../../src/stores/postgres/migrate.ts'
+import { sweepStart } from '../../../src/stores/programs/sweep.ts'
 import { systemSource } from '../../../src/system/source.ts'
 import { countTrips, freshDatabase, openPool } from './database.ts'
 
@@ -20,7 +21,7 @@ function* lockBoth(ids: readonly ConversationId[]): Program<number> {
   for (const id of ids) {
     yield* first('lockConversation', { id })
     // Time for the other program to take its first lock.
-    yield* all('expiredTasks', { now: 0, limit: 1 })
+    yield* all('expiredTasks', { now: 0, limit: 1, ...sweepStart })
   }
   return ids.length
 }

@@ -191,6 +191,7 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   rebuildSearch: s => s.rebuildSearch(),
   verify: (s, { id }) => s.verify({ conversations: [id] }),
   // All tenants share the tables.
+  measureConversation: (s, { id }) => s.measureConversation(id),
   measure: async s => ({ ...(await s.measure(new Date(0))), sizes: [] }),
   schemaVersion: s => s.schemaVersion(),
   readRecords: (s, { id }) => s.readRecords(id)[Symbol.asyncIterator]().next(),

@@ -323,6 +323,7 @@ describe('a closed store of SQLite', () => {
     rebuildSearch: store => store.rebuildSearch(),
     compact: store => store.compact(),
     verify: store => store.verify(),
+    measureConversation: store => store.measureConversation(id),
     measure: store => store.measure(new Date(0)),
     schemaVersion: store => store.schemaVersion(),
     readRecords: store => store.readRecords(id)[Symbol.asyncIterator]().next(),

@@ -1,7 +1,7 @@
 import { readBranches } from '../../../api/read-branches.ts'
+import { branchNames } from '../../../core/branch-names.ts'
 import { NotFoundError } from '../../../core/errors.ts'
 import { gistOf } from '../../../core/gist.ts'
-import { collectPages } from '../../../core/pages.ts'
 import type { CommandContext } from '../../command-line/command-context.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
 import { plural } from '../../output/number.ts'
@@ -44,8 +44,8 @@ export const slashClear: SlashCommand = {
   help: 'move this one to the trash, and start a new one',
   async run(chat, argument) {
     const { store, conversation } = await currentPosition(chat)
-    const branches = await collectPages(page => store.listBranches(conversation.id, page))
-    const what = `${plural(conversation.messages, 'message')} on ${plural(branches.length, 'branch', 'branches')}`
+    const branches = await branchNames(store, conversation.id)
+    const what = `${plural(conversation.messages, 'message')} on ${plural(branches.size, 'branch', 'branches')}`
     if (argument !== '--yes' && !(await isSure(chat, what))) {
       chat.say('nothing was changed')
       return nextLine
@@ -84,7 +84,7 @@ export const slashSwitch: SlashCommand = {
   },
   async complete(chat) {
     const { store, conversation } = await currentPosition(chat)
-    return (await collectPages(page => store.listBranches(conversation.id, page))).map(({ name }) => name)
+    return [...(await branchNames(store, conversation.id))]
   },
 }
 

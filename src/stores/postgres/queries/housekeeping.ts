@@ -77,19 +77,21 @@ export const housekeepingQueries = {
     ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value
     WHERE skein.state.value IS NOT DISTINCT FROM @expected::bigint`,
   expiredTasks: `
-    SELECT c.id FROM skein.conversations c
+    SELECT c.id, c.expires_at AS at, c.id AS position FROM skein.conversations c
     WHERE c.tenant = @tenant::text AND c.task IS NOT NULL AND c.expires_at IS NOT NULL
       AND c.trashed_at IS NULL AND c.expires_at <= @now::bigint
+      AND (c.expires_at, c.id) > (@at::bigint, @position::uuid)
       AND NOT EXISTS (
         SELECT FROM skein.turns t
         WHERE t.tenant = @tenant::text AND t.conv = c.id AND t.status = 'open' AND t.lease_until > ${leaseNow})
-    ORDER BY c.expires_at LIMIT @limit::bigint`,
+    ORDER BY c.expires_at, c.id LIMIT @limit::bigint`,
   countSweep: `
     UPDATE skein.conversations SET trash_sweeps = trash_sweeps + 1
     WHERE tenant = @tenant::text AND trashed_at IS NOT NULL AND trashed_at <= @now::bigint`,
   purgeable: `
-    SELECT id FROM skein.conversations
+    SELECT id, trashed_at AS at, id AS position FROM skein.conversations
     WHERE tenant = @tenant::text AND trashed_at IS NOT NULL
+      AND (trashed_at, id) > (@at::bigint, @position::uuid)
       AND (purging = 1 OR trashed_at <= @before::bigint AND trash_sweeps >= @sweeps::int)
     ORDER BY trashed_at, id LIMIT @limit::bigint`,
   state: `SELECT value FROM skein.state WHERE tenant = @tenant::text AND name = @name::text`,
@@ -119,6 +121,15 @@ export const housekeepingQueries = {
         AND (t.conv, t.key) <= (coalesce(@last_conv::uuid, '${lastConversation}'),
           coalesce(@last_key::text, chr(1114111)))) u
     GROUP BY model, quarter ORDER BY quarter NULLS FIRST, model NULLS FIRST`,
+  contentBytes: `
+    SELECT ((
+        SELECT coalesce(sum(octet_length(m.body)), 0) FROM skein.messages m
+        WHERE m.tenant = @tenant::text AND m.conv = @conv::uuid AND m.seq BETWEEN @lo::int AND @hi::int)
+      + (
+        SELECT coalesce(sum(b.size), 0) FROM skein.blob_refs r
+        JOIN skein.blobs b ON b.tenant = @tenant::text AND b.hash = r.hash
+        WHERE r.tenant = @tenant::text AND r.conv = @conv::uuid
+          AND r.seq BETWEEN @lo::int AND @hi::int))::bigint AS bytes`,
   blobSum: `
     SELECT count(*) AS count, coalesce(sum(b.size), 0)::bigint AS bytes FROM skein.blobs b
     WHERE b.tenant = @tenant::text`,

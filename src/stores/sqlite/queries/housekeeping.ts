@@ -55,19 +55,21 @@ export const housekeepingQueries = {
     INSERT INTO skein_state (name, value) VALUES (@name, @value)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE skein_state.value IS @expected`,
   expiredTasks: `
-    SELECT id FROM skein_conversations
+    SELECT id, expires_at AS at, CAST(c AS TEXT) AS position FROM skein_conversations
     WHERE task IS NOT NULL AND expires_at IS NOT NULL AND trashed_at IS NULL AND expires_at <= @now
+      AND (expires_at, c) > (@at, CAST(@position AS INTEGER))
       AND NOT EXISTS (
         SELECT 1 FROM skein_turns t INDEXED BY skein_turns_open
         WHERE t.conv = skein_conversations.c AND t.status = 'open' AND t.lease_until > @now)
-    ORDER BY expires_at LIMIT +@limit`,
+    ORDER BY expires_at, c LIMIT +@limit`,
   countSweep: `
     UPDATE skein_conversations SET trash_sweeps = trash_sweeps + 1
     WHERE trashed_at IS NOT NULL AND trashed_at <= @now`,
   purgeable: `
-    SELECT id FROM skein_conversations
-    WHERE trashed_at IS NOT NULL AND (purging = 1 OR trashed_at <= @before AND trash_sweeps >= @sweeps)
-    ORDER BY trashed_at, id LIMIT +@limit`,
+    SELECT id, trashed_at AS at, CAST(c AS TEXT) AS position FROM skein_conversations
+    WHERE trashed_at IS NOT NULL AND (trashed_at, c) > (@at, CAST(@position AS INTEGER))
+      AND (purging = 1 OR trashed_at <= @before AND trash_sweeps >= @sweeps)
+    ORDER BY trashed_at, c LIMIT +@limit`,
 
   counted: `
     SELECT count(*) FILTER (WHERE c.trashed_at IS NULL) AS conversations,
@@ -87,6 +89,13 @@ export const housekeepingQueries = {
       WHERE (t.conv, t.key) > (coalesce(@conv, -1), coalesce(@key, ''))
         AND (t.conv, t.key) <= (coalesce(@last_conv, 9223372036854775807), coalesce(@last_key, '')))
     GROUP BY model, quarter ORDER BY quarter, model`,
+  contentBytes: `
+    SELECT (
+        SELECT coalesce(sum(octet_length(m.body)), 0) FROM skein_messages m
+        WHERE m.conv = @conv AND m.seq BETWEEN @lo AND @hi)
+      + (
+        SELECT coalesce(sum(b.size), 0) FROM skein_blob_refs r CROSS JOIN skein_blobs b ON b.hash = r.hash
+        WHERE r.conv = @conv AND r.seq BETWEEN @lo AND @hi) AS bytes`,
   blobSum: `SELECT count(*) AS count, coalesce(sum(b.size), 0) AS bytes FROM skein_blobs b`,
   sizes: `
     SELECT 'file' AS name, p.page_count * s.page_size AS bytes FROM pragma_page_count p, pragma_page_size s`,
