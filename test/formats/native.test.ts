@@ -131,7 +131,9 @@ describe('a damaged or edited file (R26)', () => {
       const { bad, records } = await take(lines.join('\n'))
       expect(records).toEqual(truth)
       expect(bad).toMatchObject([{ line: first }])
-      expect(bad[0]!.reason).toMatch(glue === '' ? /not complete JSON, 2 records/ : /4096 NUL bytes, 2 records/)
+      expect(bad[0]!.reason).toMatch(
+        glue === '' ? /not complete JSON, 2 records/ : /4096 NUL bytes, 2 records/,
+      )
     }
   })
 
@@ -142,7 +144,9 @@ describe('a damaged or edited file (R26)', () => {
     lines[first - 1] = `${half}${lines[first - 1]}`
     const { bad, records } = await take(lines.join('\n'))
     expect(records).toEqual(truth)
-    expect(bad).toEqual([{ line: first, reason: 'the line is not complete JSON, one record in it was whole' }])
+    expect(bad).toEqual([
+      { line: first, reason: 'the line is not complete JSON, one record in it was whole' },
+    ])
     // Metadata may look like a record; even in a torn line it must not become one.
     const inner = `{"kind":"conversation","metadata":{"kind":"conversation","id":"${sample.talk}"},"title":`
     expect((await take(`${lines[0]}\n${inner}\n`)).records).toEqual([])

@@ -98,7 +98,11 @@ test('bad lines are reported by number, the rest is imported, and the exit code 
     /\n! \d+ bad lines skipped: 3, \d+, \d+ and \d+ more · report\.jsonl has them\n {2}line 3: the line is not complete JSON\n$/,
   )
   const report = readFileSync(join(here.cwd, 'report.jsonl'), 'utf8').trimEnd().split('\n')
-  expect(JSON.parse(report[0]!)).toEqual({ file: 'bad.jsonl', line: 3, reason: 'the line is not complete JSON' })
+  expect(JSON.parse(report[0]!)).toEqual({
+    file: 'bad.jsonl',
+    line: 3,
+    reason: 'the line is not complete JSON',
+  })
   const json = await here.skein(['--db', 'b.db', 'import', 'bad.jsonl', '--json'])
   expect([json.code, json.stderr]).toEqual([1, ''])
   const { bad, bad_lines } = shaped('import', 0, json.stdout) as { bad: number; bad_lines: object[] }
