@@ -255,7 +255,12 @@ describe('problem details', () => {
     const headers = { 'idempotency-key': 't/1' }
     await service.call(path, { body: { content: 'First' }, headers })
     const { body } = await service.call(path, { body: { content: 'Second' } })
-    expect(body).toMatchObject({ status: 409, code: 'busy', title: 'It is in use' })
+    expect(body).toMatchObject({
+      status: 409,
+      code: 'busy',
+      title: 'It is in use',
+      lease_until: expect.any(String),
+    })
     const [, address] = /DELETE (\S+)$/.exec(body.hint) ?? []
     expect((await service.call(`/${address}`, { method: 'DELETE' })).body.status).toBe('interrupted')
     // The Idempotency-Key of a request names its turn, too.

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import { createDatabase } from '../support/postgres.ts'
+import { postgresUrl } from '../support/postgres-url.ts'
 import { startService } from './harness.ts'
 import { stock } from './stocked.ts'
 
@@ -16,52 +18,60 @@ it('creates one conversation for one Idempotency-Key, also in a second process',
   expect(taken.body).toMatchObject({ status: 422, code: 'key_reused', key: 'bot:1' })
 })
 
-it('refuses an Idempotency-Key with another body, and takes a retry after the conversation was changed', async () => {
-  await using service = await startService()
-  const headers = { 'idempotency-key': 'create-1' }
-  const body = { title: 'Once', metadata: { a: 1, b: 2 } }
-  const create = (body?: object) =>
-    service.call('/conversations', { headers, method: 'POST', ...(body && { body }) })
-  const { id } = (await create(body)).body
-  const patch = { method: 'PATCH', body: { title: 'Renamed', metadata: {} } }
-  await service.call(`/conversations/${id}`, patch)
-  const again = await create({ metadata: { b: 2, a: 1 }, title: 'Once' })
-  expect([again.status, again.body.id, again.body.title]).toEqual([200, id, 'Renamed'])
-  for (const other of [{ title: 'Twice' }, { ...body, key: 'bot' }, undefined]) {
-    const refused = await create(other)
-    expect(refused.body).toMatchObject({ status: 422, code: 'key_reused', key: 'create-1' })
-    expect(refused.body.hint).toContain(`/api/v1/conversations/${id}`)
-  }
-  await service.call(`/conversations/${id}`, { method: 'DELETE' })
-  expect((await create(body)).body).toMatchObject({ id, trashed_at: expect.any(String) })
-  expect(await service.store.countConversations({ trashed: true })).toBe(1)
-  const empty = { headers: { 'idempotency-key': 'create-2' }, method: 'POST' }
-  const statuses = [1, 2, 3].map(async () => (await service.call('/conversations', empty)).status)
-  expect((await Promise.all(statuses)).toSorted()).toEqual([200, 200, 201])
-})
+it.each(['SQLite', 'PostgreSQL'])(
+  'refuses an Idempotency-Key with another body, and takes a retry after a change, on %s',
+  async engine => {
+    const db = engine === 'SQLite' ? {} : { db: await createDatabase(await postgresUrl()) }
+    await using service = await startService(db)
+    const headers = { 'idempotency-key': 'create-1' }
+    const body = { title: 'Once', metadata: { a: 1, b: 2 } }
+    const create = (body?: object) =>
+      service.call('/conversations', { headers, method: 'POST', ...(body && { body }) })
+    const { id } = (await create(body)).body
+    const patch = { method: 'PATCH', body: { title: 'Renamed', metadata: {} } }
+    await service.call(`/conversations/${id}`, patch)
+    const again = await create({ metadata: { b: 2, a: 1 }, title: 'Once' })
+    expect([again.status, again.body.id, again.body.title]).toEqual([200, id, 'Renamed'])
+    for (const other of [{ title: 'Twice' }, { ...body, key: 'bot' }, undefined]) {
+      const refused = await create(other)
+      expect(refused.body).toMatchObject({ status: 422, code: 'key_reused', key: 'create-1' })
+      expect(refused.body.hint).toContain(`/api/v1/conversations/${id}`)
+    }
+    await service.call(`/conversations/${id}`, { method: 'DELETE' })
+    expect((await create(body)).body).toMatchObject({ id, trashed_at: expect.any(String) })
+    expect(await service.store.countConversations({ trashed: true })).toBe(1)
+    const empty = { headers: { 'idempotency-key': 'create-2' }, method: 'POST' }
+    const statuses = [1, 2, 3].map(async () => (await service.call('/conversations', empty)).status)
+    expect((await Promise.all(statuses)).toSorted()).toEqual([200, 200, 201])
+  },
+)
 
-it('resets once for one Idempotency-Key, also with If-Match and at the same moment', async () => {
-  await using service = await startService()
-  const { conversation } = await stock(service.store)
-  const path = `/conversations/${conversation}`
-  const etag = (await service.call(path)).headers.get('etag')!
-  const reset = (key: string, more = {}) =>
-    service.call(`${path}/reset`, { method: 'POST', headers: { 'idempotency-key': key, ...more } })
-  const first = await Promise.all([1, 2, 3].map(() => reset('r1', { 'if-match': etag })))
-  expect(first.map(({ status }) => status)).toEqual([200, 200, 200])
-  expect(first[0]!.body).toMatchObject({ branch: 'main', archived: 'before-reset:r1' })
-  const say = (content: string) =>
-    service.call(`${path}/messages`, { body: { messages: [{ role: 'user', content }] } })
-  await say('after the reset')
-  expect((await reset('r1', { 'if-match': etag })).body).toEqual(first[0]!.body)
-  expect((await service.call(`${path}/messages`)).body.items).toHaveLength(1)
-  expect((await reset('r2')).body).toMatchObject({ archived: 'before-reset:r2' })
-  // There is nothing to keep, and a retry must still be recognized.
-  expect((await reset('r3')).body).toMatchObject({ message: 'there were no messages' })
-  await say('again')
-  expect((await reset('r3')).body).toMatchObject({ message: 'there were no messages' })
-  expect((await service.call(`${path}/messages`)).body.items).toHaveLength(1)
-})
+it.each(['SQLite', 'PostgreSQL'])(
+  'resets once for one Idempotency-Key, also with If-Match and at the same moment, on %s',
+  async engine => {
+    const db = engine === 'SQLite' ? {} : { db: await createDatabase(await postgresUrl()) }
+    await using service = await startService(db)
+    const { conversation } = await stock(service.store)
+    const path = `/conversations/${conversation}`
+    const etag = (await service.call(path)).headers.get('etag')!
+    const reset = (key: string, more = {}) =>
+      service.call(`${path}/reset`, { method: 'POST', headers: { 'idempotency-key': key, ...more } })
+    const first = await Promise.all([1, 2, 3].map(() => reset('r1', { 'if-match': etag })))
+    expect(first.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(first[0]!.body).toMatchObject({ branch: 'main', archived: 'before-reset:r1' })
+    const say = (content: string) =>
+      service.call(`${path}/messages`, { body: { messages: [{ role: 'user', content }] } })
+    await say('after the reset')
+    expect((await reset('r1', { 'if-match': etag })).body).toEqual(first[0]!.body)
+    expect((await service.call(`${path}/messages`)).body.items).toHaveLength(1)
+    expect((await reset('r2')).body).toMatchObject({ archived: 'before-reset:r2' })
+    // There is nothing to keep, and a retry must still be recognized.
+    expect((await reset('r3')).body).toMatchObject({ message: 'there were no messages' })
+    await say('again')
+    expect((await reset('r3')).body).toMatchObject({ message: 'there were no messages' })
+    expect((await service.call(`${path}/messages`)).body.items).toHaveLength(1)
+  },
+)
 
 it('appends once for one Idempotency-Key, and refuses other messages under it', async () => {
   await using service = await startService()

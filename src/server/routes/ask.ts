@@ -49,7 +49,9 @@ export function askRoutes({ agentOf, turns, metrics, now, limits, closing }: Rou
         'Returns when the prompt is stored. With `Accept: text/event-stream`, the response is the events of the ' +
         'turn. The turn continues when the connection is closed. Only tools that are read-only or named in ' +
         '`tools.allow` run. The key of the turn is `http:` and the Idempotency-Key. A retry continues a turn that a ' +
-        'crash or a failure has cut off; a turn that is complete, or that was stopped, is answered from the store.',
+        'crash or a failure has cut off; a turn that is complete, or that was stopped, is answered from the store, ' +
+        'with the events `started` and `ended`. If the model fails, the turn is `failed`, and the last event is ' +
+        '`failed` with the problem, whose status is 502.',
       params: z.strictObject({ id: z.string().describe('full id of a conversation') }),
       body: askSchema,
       headers: { ...idempotencyHeader, Accept: 'text/event-stream returns the events of the turn' },

@@ -4,6 +4,7 @@ import type { Run } from '../../agent/run/run.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { BusyError } from '../../core/errors.ts'
 import type { NewMessage } from '../../core/message.ts'
+import type { MessageReader } from '../../core/ports.ts'
 import { HttpError, shuttingDown } from '../http/http-error.ts'
 import { type StopRequestReader, type StopRequests, stopPollMs, stopRequests } from './stop-requests.ts'
 
@@ -20,7 +21,7 @@ export interface TurnStart {
   /** Answers. */
   readonly agent: Pick<Agent, 'send' | 'resume'>
   /** Where other processes ask to stop the turn. */
-  readonly store: StopRequestReader
+  readonly store: StopRequestReader & Pick<MessageReader, 'findTurn'>
   /** The request that started it, for the log. */
   readonly requestId: string
 }
@@ -98,14 +99,11 @@ export function createRunningTurns({ most, onCount, onFailed }: RunningTurnsOpti
     }
   }
 
-  function checkBranch(turn: TurnStart): void {
-    for (const other of running.values()) {
-      const { tenant, branch } = other.turn
-      if (tenant !== turn.tenant || !isSameBranch(branch, turn.branch)) continue
-      const address = `/api/v1/conversations/${branch.conversationId}/turns/${encodeURIComponent(other.turn.key)}`
-      const hint = `A question of this service is being answered. Wait for its end, or stop it: DELETE ${address}`
-      throw new BusyError(`branch ${JSON.stringify(branch.name)}`, null, null, { hint })
-    }
+  /** The turn that runs on the same branch. */
+  function rivalOf({ tenant, branch }: TurnStart): TurnStart | undefined {
+    for (const { turn } of running.values())
+      if (turn.tenant === tenant && isSameBranch(turn.branch, branch)) return turn
+    return undefined
   }
 
   async function begin(entry: Entry, name: string): Promise<RunningTurn> {
@@ -140,7 +138,8 @@ export function createRunningTurns({ most, onCount, onFailed }: RunningTurnsOpti
       const name = nameOf(turn.tenant, turn.branch.conversationId, turn.key)
       const same = running.get(name)
       if (same) return same.started
-      checkBranch(turn)
+      const rival = rivalOf(turn)
+      if (rival) throw await busyWith(rival)
       checkRoom()
       const { promise, resolve, reject } = Promise.withResolvers<RunningTurn>()
       const requests = stopRequests(turn.store, turn.branch.conversationId, turn.key)
@@ -169,6 +168,14 @@ export function createRunningTurns({ most, onCount, onFailed }: RunningTurnsOpti
       await ended()
     },
   }
+}
+
+async function busyWith({ branch, key, store }: TurnStart): Promise<BusyError> {
+  const { conversationId, name } = branch
+  const lease = (await store.findTurn(conversationId, key))?.leaseUntil ?? null
+  const address = `/api/v1/conversations/${conversationId}/turns/${encodeURIComponent(key)}`
+  const hint = `A question of this service is being answered. Wait for its end, or stop it: DELETE ${address}`
+  return new BusyError(`branch ${JSON.stringify(name)}`, null, lease, { hint })
 }
 
 function nameOf(tenant: string, conversationId: string, key: string): string {
