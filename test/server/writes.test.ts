@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { conversationId } from '../../src/core/ids.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { postgresUrl } from '../support/postgres-url.ts'
 import { startService } from './harness.ts'
@@ -45,6 +46,16 @@ it.each(['SQLite', 'PostgreSQL'])(
     expect((await Promise.all(statuses)).toSorted()).toEqual([200, 200, 201])
   },
 )
+
+it('takes a retry of a request that an earlier version has answered', async () => {
+  await using service = await startService()
+  // The id that version 0.1.0 made of the key alone.
+  const id = conversationId('3f7d9544-98f3-811b-ab63-4aa9755a241e')
+  await service.store.create({ id, title: 'Once' })
+  const headers = { 'idempotency-key': 'create-1' }
+  const again = await service.call('/conversations', { body: { title: 'Once' }, headers })
+  expect([again.status, again.body.id]).toEqual([200, id])
+})
 
 it.each(['SQLite', 'PostgreSQL'])(
   'resets once for one Idempotency-Key, also with If-Match and at the same moment, on %s',

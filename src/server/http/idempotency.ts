@@ -52,6 +52,8 @@ export interface KeyedId {
   readonly id: ConversationId
   /** Its beginning, which is the same for the same tenant and key. */
   readonly prefix: string
+  /** The id that earlier versions made, of the tenant and the key alone. */
+  readonly formerId: ConversationId
 }
 
 /** Makes the id of a conversation from the key and the body of the request that creates it. The store then
@@ -61,7 +63,11 @@ export function idFromKey(tenant: string, key: string, body: unknown): KeyedId {
   // The version and variant of a UUID that is made by its own rules (RFC 9562, version 8).
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`]
   const prefix = `${parts.join('-')}-`
-  return { prefix, id: conversationId(prefix + sha256Hex(JSON.stringify(sorted(body))).slice(0, 12)) }
+  return {
+    prefix,
+    id: conversationId(prefix + sha256Hex(JSON.stringify(sorted(body))).slice(0, 12)),
+    formerId: conversationId(prefix + hex.slice(20, 32)),
+  }
 }
 
 /** The same value with the members of its objects in one order. */

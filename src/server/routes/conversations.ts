@@ -246,9 +246,10 @@ async function create(
   if (key === null) return { id: (await store.create(given)).conversation.id, created: true }
   if (given.id !== undefined)
     throw new InvalidError('Idempotency-Key', 'an id in the body names the request already')
-  const { id, prefix } = idFromKey(token.tenant, key, body)
+  const { id, formerId, prefix } = idFromKey(token.tenant, key, body)
   const found = await findByPrefix(store, prefix)
   if (found.includes(id)) return { id, created: false }
+  if (found.includes(formerId)) return { id: formerId, created: false }
   if (found.length > 0)
     throw new KeyReusedError(key, 'the Idempotency-Key was used for a conversation with other fields', {
       hint: `Use another key, or change the conversation: PATCH /api/v1/conversations/${found[0]}`,
