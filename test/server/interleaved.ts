@@ -147,6 +147,7 @@ export async function interleave(
         judge('follow', own, other, data)
         if (event === 'message') messages++
       }
+      throw new Error(`the stream has ended with ${response.status}`)
     })().catch(error => {
       if (!stop.signal.aborted) wrong.push(`${own.mark} follow: ${error}`)
       begun.resolve()
