@@ -124,7 +124,7 @@ export async function interleave(
     judge(operation, own, other, text)
   }
 
-  /** A text must not have the mark or an id of the other tenant. A refusal may repeat the id that was sent. */
+  /** A text must not have the mark or an id of the other tenant. A refusal may repeat the id that it got. */
   function judge(operation: string, own: MarkedTenant, other: MarkedTenant, text: string): void {
     if (text.includes(own.mark)) told.add(operation)
     const mine = new Set(Object.values(own.things))
