@@ -40,6 +40,13 @@ curl -s "$api/conversations" -H "$auth" \\
     shows: ['event: started', 'event: text', 'Ada', 'event: ended'],
   },
   {
+    about:
+      'Follow it: every change by any process, as events. A stream continues behind an event if its id is sent ' +
+      'as `Last-Event-ID`. Here it ends after a second.',
+    typed: `curl -sN --max-time 1 "$api/follow?conversation=$id" -H "$auth" || true`,
+    shows: ['id: ', 'event: branches', '"type":"branches"'],
+  },
+  {
     about: 'Fork: a branch at the same message. No message is copied.',
     typed: `curl -s "$api/conversations/$id/branches" -H "$auth" --json '{"name": "another-try"}'`,
     shows: ['"name":"another-try"'],

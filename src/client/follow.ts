@@ -53,7 +53,8 @@ export async function* followEvents(
       })
       for await (const { id, event, data } of readEvents(body!.pipeThrough(watched(touch)))) {
         pause = pauseMs.first
-        // The service shuts down, or the stream is too old: another connection continues behind the last event.
+        // The service shuts down, or the stream is too old: the next connection continues behind the last
+        // event.
         if (event === 'closing') break
         last = id
         yield { id, event: JSON.parse(data) as FollowedJson['event'] }

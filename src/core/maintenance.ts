@@ -16,6 +16,7 @@ export type {
   FollowChange,
   FollowEvent,
   Follower,
+  FollowMark,
   FollowOptions,
   TaskEvent,
 } from './follow.ts'

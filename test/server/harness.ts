@@ -54,7 +54,7 @@ export interface TestService extends AsyncDisposable {
   tokenFor(...scopes: readonly TokenScope[]): Promise<string>
   /** Sends a request to a path below `/api/v1`, or to another absolute path after `//`. */
   call(path: string, request?: TestRequest): Promise<TestResponse>
-  /** The same as a response that is not read yet. Its events are compared with their schemas as they are read. */
+  /** The same as a response that is not read yet. Events are compared with their schemas as they are read. */
   fetch(path: string, request?: TestRequest): Promise<Response>
   /** The socket. Closing it ends the service and keeps the store. */
   readonly listening: Listening

@@ -1,13 +1,18 @@
+import type { Connection, Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { readEvents } from '../../src/client/read-events.ts'
+import { readEvents, type StreamEvent } from '../../src/client/read-events.ts'
 import { tokenScopes } from '../../src/core/access-token.ts'
 import type { Store } from '../../src/core/ports.ts'
+import { createService } from '../../src/server/index.ts'
 import { openStore } from '../../src/stores/open.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { note } from '../battery/note.ts'
 import { size } from '../battery/size.ts'
+import { openPool } from '../stores/postgres/database.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { postgresUrl } from '../support/postgres-url.ts'
 import { addToken, startService, type TestService } from './harness.ts'
+import { interleave, type MarkedTenant, markTenant, ofNoThing } from './interleaved.ts'
 import { operations } from './operations.ts'
 import { stock } from './stocked.ts'
 
@@ -34,14 +39,6 @@ function problem(body: Record<string, unknown>) {
   const { request_id: _, ...rest } = body
   return JSON.stringify(rest)
 }
-
-/** Operations that name no thing of a tenant. */
-const ofNoThing = new Set(
-  (
-    'listConversations createConversation findOrCreateByKey search getStats exportAll importRecords ' +
-    'submitTask listTasks deleteProject listAllApprovals'
-  ).split(' '),
-)
 
 describe('tenants (R19)', () => {
   it('answers tenant B with the ids of A as if they did not exist', async () => {
@@ -110,24 +107,96 @@ describe('tenants (R19)', () => {
     expect([conversation.id, mark].filter(one => seen.includes(one))).toEqual([])
     expect((await service.call('/stats', { token: tokenB })).body.all.conversations).toBe(1)
   })
-  it('keeps tenants apart in interleaved requests with the same conversation id (R19)', async () => {
-    const id = '11111111-1111-4111-8111-111111111111'
-    await Promise.all([a!.create({ id, title: 'A' }), b!.create({ id, title: 'B' })])
-    const wrong: string[] = []
-    const rounds = size({ gate: 20, full: 200 })
-    for (let round = 0; round < rounds; round++) {
-      await Promise.all(
-        Array.from({ length: 50 }, async (_, n) => {
-          const [token, title] = n % 2 === 0 ? [tokenA, 'A'] : [tokenB, 'B']
-          const path = n % 4 < 2 ? `/conversations/${id}` : `/conversations?title=${title}`
-          const { body } = await service.call(path, { token })
-          const found = n % 4 < 2 ? body.title : body.items[0]?.title
-          if (found !== title) wrong.push(`${title}: ${JSON.stringify(body).slice(0, 200)}`)
-        }),
-      )
-    }
+  it('never sends events of a conversation of another tenant', async () => {
+    const { conversation } = await a!.create({ title: 'Followed' })
+    const path = `/follow?conversation=${conversation.id}`
+    const own = await service.fetch(path, { token: tokenA })
+    const last = (await firstEvents(own, 1))[0]!.id
+    const refused = await service.call(path, { token: tokenB })
+    expect([refused.status, refused.body.code]).toEqual([404, 'not_found'])
+    // With the id of an event of A, it is as gone as a conversation that was purged.
+    await a!.append({ conversationId: conversation.id, name: 'main' }, null, [
+      { role: 'user', content: 'hidden' },
+    ])
+    const resumed = await service.fetch(path, { token: tokenB, headers: { 'last-event-id': last } })
+    const never = last.replace(conversation.id, '00000000-0000-4000-8000-000000000000')
+    const unknown = await service.fetch('/follow?conversation=00000000-0000-4000-8000-000000000000', {
+      token: tokenB,
+      headers: { 'last-event-id': never },
+    })
+    const withoutId = (text: string) => text.replaceAll(/[0-9a-f-]{36}/g, '·')
+    const [seen, expected] = [await firstEvents(resumed, 1), await firstEvents(unknown, 1)]
+    expect(seen.map(({ event, data }) => [event, withoutId(data)])).toEqual(
+      expected.map(({ event, data }) => [event, withoutId(data)]),
+    )
+    expect(seen[0]!.event).toBe('gone')
+  })
+  it('keeps tenants apart in interleaved reads, writes and streams (R19)', { timeout: 300_000 }, async () => {
+    const db = await createDatabase(await postgresUrl())
+    await using both = await startService({ db })
+    const tenants = await markedTenants(db)
+    const rounds = size({ gate: 10, full: 200 })
+    const { requests, wrong, told } = await interleave(both.fetch, tenants, { rounds })
     expect(wrong).toEqual([])
-    note('requests', rounds * 50)
+    // The requests return what must not be seen by the other tenant.
+    expect(
+      ['getConversation', 'listMessages', 'search', 'exportAll', 'follow'].filter(one => !told.has(one)),
+    ).toEqual([])
+    note('requests', requests)
     note('wrong', wrong.length)
   })
+  it('would show a message of another tenant without the condition in the statements (negative control)', {
+    timeout: 60_000,
+  }, async () => {
+    const db = await createDatabase(await postgresUrl())
+    const tenants = await markedTenants(db)
+    const pool = withoutCondition(openPool(db))
+    const stores = new Map<string, Promise<Store>>()
+    const storeOf = (tenant: string) => {
+      const known = stores.get(tenant) ?? postgresStore(pool, { tenant, indexing: 'manual' })
+      stores.set(tenant, known)
+      return known
+    }
+    const open = createService({ storeOf, tokens: await storeOf('default') })
+    const [alice, bob] = tenants
+    const { path } = operations.getMessage!.request(alice.things)
+    const headers = { authorization: `Bearer ${bob.token}` }
+    const response = await open.fetch(new Request(`http://localhost/api/v1${path}`, { headers }))
+    expect([response.status, (await response.text()).includes('hello there')]).toEqual([200, true])
+    await open.close()
+    for (const store of stores.values()) await (await store).close()
+  })
 })
+
+/** Two tenants with marked contents. Their stores are closed again. */
+async function markedTenants(db: string): Promise<readonly [MarkedTenant, MarkedTenant]> {
+  const mark = async (tenant: string) => {
+    await using store = await openStore(db, { tenant })
+    return await markTenant(store, `mark-of-${tenant}`, await addToken(store, tokenScopes))
+  }
+  return [await mark('alice'), await mark('bob')]
+}
+
+/** A pool whose statements compare no tenant. */
+function withoutCondition(pool: Pool): Pool {
+  pool.on('connect', client => {
+    const { connection } = client as unknown as { connection: Pick<Connection, 'parse'> }
+    const parse = connection.parse.bind(connection)
+    connection.parse = ({ text, ...query }, more) =>
+      parse(
+        { ...query, text: text.replaceAll(/(?:\w+\.)?tenant = (\$\d+::text)/g, '($1 IS NOT NULL)') },
+        more,
+      )
+  })
+  return pool
+}
+
+/** The first events of a stream, which is then closed. */
+async function firstEvents(response: Response, count: number): Promise<StreamEvent[]> {
+  const events: StreamEvent[] = []
+  for await (const event of readEvents(response.body!)) {
+    events.push(event)
+    if (events.length === count) break
+  }
+  return events
+}

@@ -72,7 +72,7 @@ export async function followStream(
   // A conversation without a cursor gets one before anything is sent: otherwise the id of an earlier event
   // would not hold its place, and a client that resumes with that id would miss its events.
   const firsts: string[] = []
-  let opened: OpenedEvents
+  let opened: OpenedEvents | undefined
   try {
     opened = openEvents(store, { begin, signal, conversations, position })
     for (const [id, events] of opened.contents) {
@@ -81,8 +81,7 @@ export async function followStream(
       if (value) firsts.push(textOf(id, value))
     }
   } catch (error) {
-    stop.abort()
-    options.onEnd()
+    release()
     throw error
   }
 
@@ -131,7 +130,16 @@ export async function followStream(
   function onEnd(): void {
     clearInterval(heartbeat)
     clearTimeout(timeout)
+    release()
+  }
+
+  /** Ends all iterations, also those whose last event was not sent: otherwise the store would poll for them
+   *  for ever. */
+  function release(): void {
     stop.abort()
+    if (opened)
+      for (const events of [...opened.contents.values(), opened.activity, opened.tasks])
+        events.return?.().catch(() => undefined)
     options.onEnd()
   }
 

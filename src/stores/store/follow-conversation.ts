@@ -18,8 +18,8 @@ import type { ConversationWatch, FollowHub } from './follow-hub.ts'
 /** Between two reads while the store is away. */
 const awayMs = 1_000
 
-/** Changes of a conversation after a state, or from now on. Everything is read when the consumer asks for it, so a slow consumer makes
- *  nothing wait in memory. */
+/** Changes of a conversation after a state, or from now on. Everything is read when the consumer asks for it,
+ *  so a slow consumer makes nothing wait in memory. */
 export async function* followConversation(
   engine: Pick<Engine, 'read'>,
   hub: FollowHub,

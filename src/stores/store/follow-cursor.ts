@@ -49,8 +49,8 @@ export function readFollowCursor(text: string): FollowState {
   }
 }
 
-/** The time from which activity or tasks are followed, in milliseconds. Null: from now on. Throws InvalidError
- *  if `after` is not a cursor of them. */
+/** The time from which activity or tasks are followed, in milliseconds. Null: from now on. Throws
+ *  InvalidError if `after` is not a cursor of them. */
 export function readActivityStart({ after, since }: Omit<FollowActivityOptions, 'signal'>): number | null {
   if (after === undefined) return since?.getTime() ?? null
   const place = parsed(after)

@@ -6,6 +6,7 @@ import type { Store } from '../../../src/core/ports.ts'
 import { readEventId } from '../../../src/server/follow/event-id.ts'
 import { type FollowStreamOptions, followStream } from '../../../src/server/follow/follow-stream.ts'
 import { openStore } from '../../../src/stores/open.ts'
+import { type StatementTrace, statementChannel } from '../../../src/system/debug.ts'
 
 /** Streams without sockets: what a socket would take, the test reads. */
 const plain: Omit<FollowStreamOptions, 'conversations'> = {
@@ -140,5 +141,38 @@ it('disconnects a reader that takes nothing of a replay', async () => {
   const stalled = (await followStream(store, options)).getReader()
   await ended.promise
   await expect(stalled.read()).rejects.toThrow('it took nothing')
+  await store.close()
+})
+
+it('lets the store stop polling when streams were refused, cut or closed', async () => {
+  const { store, id, branch } = await open()
+  const options = { ...plain, conversations: [id] }
+  const reader = (await followStream(store, options)).getReader()
+  const position = readEventId(await firstId(reader))
+  await reader.cancel()
+  const unknown = '00000000-0000-4000-8000-000000000000' as ConversationId
+  const refused = followStream(store, { ...options, conversations: [id, unknown] })
+  await expect(refused).rejects.toThrow('there is no conversation')
+  const closed = await followStream(store, { ...options, shutdown: AbortSignal.abort() })
+  expect(await new Response(closed).text()).toContain('event: closing')
+  await store.append(
+    branch,
+    null,
+    upTo(60).map(n => ({ role: 'user' as const, content: `${n} ${words}` })),
+  )
+  const ended = Promise.withResolvers<void>()
+  const stalled = { position, times: { stalledMs: 50 }, onEnd: () => ended.resolve() }
+  await followStream(store, { ...options, ...stalled })
+  await ended.promise
+  let polls = 0
+  const see = (trace: unknown) => {
+    const { statements } = trace as StatementTrace
+    if (statements.some(name => name === 'followStates' || name === 'recentActivity')) polls++
+  }
+  statementChannel.subscribe(see)
+  await store.updateConversation(id, { title: 'x' })
+  await new Promise(resolve => setTimeout(resolve, 300))
+  statementChannel.unsubscribe(see)
+  expect(polls).toBe(0)
   await store.close()
 })
