@@ -21,6 +21,7 @@ export {
   type Engine,
   type EngineFault,
   type IndexWork,
+  type LargeProgram,
   type Program,
   runProgram,
   type StatementCall,

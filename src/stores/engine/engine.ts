@@ -41,6 +41,13 @@ export interface StatementResult {
  *  clock: `now` is a parameter. */
 export type Program<T> = Generator<StatementCall, T, StatementResult>
 
+/** A program with large parameters. */
+export interface LargeProgram<T> {
+  readonly program: () => Program<T>
+  /** The large ones among its parameters. An engine may send them before the transaction begins. */
+  readonly values: readonly (string | Uint8Array)[]
+}
+
 /** A query for the search index: messages that contain all of these tokens. */
 export interface TokenMatch {
   /** All of these tokens. */
@@ -97,7 +104,7 @@ export interface Engine {
   /** The same for a program with more than 1 MB of values, which are still being made. Takes its place in the
    *  order of writes at once. An engine whose writes run at the moment of the call makes them without a
    *  pause. */
-  writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T>
+  writeLarge<T>(making: Stepwise<LargeProgram<T>>): Promise<T>
   /** Removes what earlier transactions deleted from the bytes of the engine's own files, as far as it can be
    *  done quickly, and returns where it may remain. Does not throw: the deletion itself is committed. */
   removeTraces(): Promise<readonly Remnant[]>

@@ -5,7 +5,7 @@ import type { Source } from '../../core/source.ts'
 import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { retryChannel } from '../../system/debug.ts'
 import { systemSource } from '../../system/source.ts'
-import type { Engine, Program, TokenMatch, WriteMode } from '../engine/engine.ts'
+import type { Engine, LargeProgram, Program, TokenMatch, WriteMode } from '../engine/engine.ts'
 import type { BatchResult, Naming } from './batch.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
 import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
@@ -130,9 +130,9 @@ export function postgresEngine(
     }
   }
 
-  async function writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T> {
+  async function writeLarge<T>(making: Stepwise<LargeProgram<T>>): Promise<T> {
     if (isClosing) throw new UnavailableError('the store is closed', { hint: 'Open it again' })
-    const written = finishInTurns(making).then(program => write(program, 'large'))
+    const written = finishInTurns(making).then(({ program }) => write(program, 'large'))
     largeWrites.add(written)
     return written.finally(() => largeWrites.delete(written))
   }

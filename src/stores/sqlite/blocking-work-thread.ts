@@ -52,10 +52,9 @@ const script = `
     free(bytes)
   }
   const valueOf = value => (typeof value?.kept === 'number' ? kept.get(value.kept) : value)
-  const forget = value => {
-    const bytes = kept.get(value?.kept)
-    kept.delete(value?.kept)
-    if (bytes) free(bytes)
+  const forget = number => {
+    if (kept.has(number)) free(kept.get(number))
+    kept.delete(number)
   }
   const run = ({ db, prepared }, { sql, values }) => {
     let statement = prepared.get(sql)
@@ -78,10 +77,6 @@ const script = `
     } catch ({ message, code }) {
       if (db.inTransaction) db.exec('ROLLBACK')
       return { error: { message, code: String(code) } }
-    } finally {
-      // The first part is sent again if another process has the lock.
-      if (work.synchronous === undefined)
-        for (const { values } of work.statements) values.forEach(forget)
     }
   }
   const release = ({ writer }) => {
@@ -101,6 +96,7 @@ const script = `
   parentPort.on('message', ({ id, kind, work }) => {
     try {
       if (kind === 'keep') keep(work)
+      else if (kind === 'forget') forget(work.kept)
       else if (kind === 'start') start(id, work)
       else parentPort.postMessage({ id, isDone: true, result: works[kind](work) })
     } catch {
@@ -122,7 +118,7 @@ export interface BoundStatement {
   readonly values: readonly unknown[]
 }
 
-/** A value that the thread has got in pieces. It forgets it after the statement. */
+/** A value that the thread has got in pieces, and keeps until it is told to forget it. */
 export interface KeptValue {
   readonly kept: number
 }
@@ -189,7 +185,8 @@ interface Waiting extends AskOptions {
 
 interface Thread {
   isReady(): boolean
-  tell(piece: ValuePiece): void
+  keep(piece: ValuePiece): void
+  forget(value: KeptValue): void
   ask(kind: keyof ThreadWork, work: object, options: AskOptions): Promise<unknown>
 }
 
@@ -222,8 +219,13 @@ export async function askThread<Kind extends keyof ThreadWork>(
 }
 
 /** Sends a piece of a value, which has no answer. Its bytes must have a buffer of their own, which is moved. */
-export function tellThread(piece: ValuePiece): void {
-  current?.tell(piece)
+export function keepInThread(piece: ValuePiece): void {
+  current?.keep(piece)
+}
+
+/** Frees the memory of a value. */
+export function forgetInThread(value: KeptValue): void {
+  current?.forget(value)
 }
 
 function newThread(ended: () => void): Thread {
@@ -261,7 +263,8 @@ function newThread(ended: () => void): Thread {
   })
   return {
     isReady: () => isReady,
-    tell: work => worker.postMessage({ id: 0, kind: 'keep', work }, [work.bytes.buffer as ArrayBuffer]),
+    keep: work => worker.postMessage({ id: 0, kind: 'keep', work }, [work.bytes.buffer as ArrayBuffer]),
+    forget: work => worker.postMessage({ id: 0, kind: 'forget', work }),
     ask: (kind, work, options) =>
       new Promise(resolve => {
         waiting.set(++asked, { ...options, output: '', resolve })

@@ -10,26 +10,36 @@ const piece = 262_144
 
 let keptValues = 0
 
-/** Sends the long values of a statement to the thread, and returns the statement with their numbers instead.
- *  Sends nothing if there is no thread. */
+/** The long parameters of a program, in the thread. */
+export interface LongValues {
+  /** A statement with numbers instead of the long values. */
+  replaceIn(statement: BoundStatement): BoundStatement
+  /** Frees their memory in the thread. */
+  forget(): void
+}
+
+/** Sends long values to the thread, before a transaction: it has to be short, because others wait for it. Sends
+ *  nothing if there is no thread. */
 export async function sendLongValues(
   log: Pick<Checkpoints, 'thread'>,
-  { sql, values }: BoundStatement,
-): Promise<BoundStatement> {
-  if (!values.some(isLong)) return { sql, values }
-  const short: unknown[] = []
-  for (const value of values) short.push(isLong(value) ? await finishInTurns(keep(log, value)) : value)
-  let at = 0
-  const marked = sql.replaceAll('?', mark => (isLongText(values[at++]) ? `CAST(${mark} AS TEXT)` : mark))
-  return { sql: marked, values: short }
-}
-
-function isLong(value: unknown): value is string | Uint8Array {
-  return isLongText(value) || (value instanceof Uint8Array && value.length > longest)
-}
-
-function isLongText(value: unknown): value is string {
-  return typeof value === 'string' && value.length > longest
+  values: readonly (string | Uint8Array)[],
+): Promise<LongValues> {
+  const kept = new Map<unknown, KeptValue>()
+  for (const value of values) {
+    if (value.length > longest && !kept.has(value)) kept.set(value, await finishInTurns(keep(log, value)))
+  }
+  return {
+    replaceIn({ sql, values }) {
+      if (kept.size === 0) return { sql, values }
+      let at = 0
+      const isText = (value: unknown) => typeof value === 'string' && kept.has(value)
+      const marked = sql.replaceAll('?', mark => (isText(values[at++]) ? `CAST(${mark} AS TEXT)` : mark))
+      return { sql: marked, values: values.map(value => kept.get(value) ?? value) }
+    },
+    forget() {
+      for (const value of kept.values()) log.thread()?.forgetInThread(value)
+    },
+  }
 }
 
 function* keep(log: Pick<Checkpoints, 'thread'>, value: string | Uint8Array): Stepwise<KeptValue> {
@@ -38,7 +48,7 @@ function* keep(log: Pick<Checkpoints, 'thread'>, value: string | Uint8Array): St
   let at = 0
   for (const bytes of copiesOf(value)) {
     const { length } = bytes
-    log.thread()?.tellThread({ kept, size, at, bytes })
+    log.thread()?.keepInThread({ kept, size, at, bytes })
     at += length
     yield
   }

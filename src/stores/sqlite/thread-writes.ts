@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from 'better-sqlite3'
 import { OutcomeUnknownError } from '../../core/errors.ts'
 import { statementChannel } from '../../system/debug.ts'
-import type { Program, StatementCall, StatementResult, WriteMode } from '../engine/engine.ts'
+import type { LargeProgram, Program, StatementCall, StatementResult, WriteMode } from '../engine/engine.ts'
 import type { BoundStatement, PartAnswer, TransactionPart } from './blocking-work-thread.ts'
 import { type Checkpoints, fullPathOf } from './checkpoints.ts'
 import { isBusy, noteWait } from './errors.ts'
 import { handleSettings } from './handle-settings.ts'
-import { sendLongValues } from './long-values.ts'
+import { type LongValues, sendLongValues } from './long-values.ts'
 import { patienceMs } from './retry-while-busy.ts'
 import { compileTexts, textKey, valuesOf } from './statement-texts.ts'
 
@@ -20,7 +20,11 @@ export interface ThreadWriter {
   /** Runs a program. Returns null if there is no thread, or if it has ended meanwhile: the program has to be
    *  run again. Throws OutcomeUnknownError if it has ended during the commit of large values, which cannot be
    *  repeated. */
-  run<T>(program: () => Program<T>, mode: WriteMode): Promise<{ readonly result: T } | null>
+  run<T>(
+    program: () => Program<T>,
+    mode: WriteMode,
+    values?: LargeProgram<T>['values'],
+  ): Promise<{ readonly result: T } | null>
   /** Whether the thread has a handle on the file. */
   isOpen(): boolean
   /** Closes the thread's handle. The last handle of a file removes its log. */
@@ -49,8 +53,25 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
     return file !== undefined
   }
 
-  async function run<T>(program: () => Program<T>, mode: WriteMode): Promise<{ readonly result: T } | null> {
+  async function run<T>(
+    program: () => Program<T>,
+    mode: WriteMode,
+    values: LargeProgram<T>['values'] = [],
+  ): Promise<{ readonly result: T } | null> {
     if (mode === 'large' && log.thread() === null) await log.startThread()
+    const long = await sendLongValues(log, values)
+    try {
+      return await transact(program, mode, long)
+    } finally {
+      long.forget()
+    }
+  }
+
+  async function transact<T>(
+    program: () => Program<T>,
+    mode: WriteMode,
+    long: LongValues,
+  ): Promise<{ readonly result: T } | null> {
     const steps = program()
     const waitsForDisk = mode === 'large' || mode === 'removingLast'
     const synchronous = waitsForDisk ? synchronousOf(db) : normal
@@ -64,7 +85,7 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
         throw error
       }
       const { calls, end } = part
-      const statements = await boundTexts(calls)
+      const statements = calls.flatMap(boundTexts).map(long.replaceIn)
       const sent = { statements, ...(isFirst && { synchronous }), ...(end && { end: 'COMMIT' as const }) }
       const wasRunning = log.thread() !== null
       const answer = await traced(calls, () => sendWhileBusy(sent))
@@ -110,16 +131,11 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
     return thread.askThread('transact', { writer, file, settings, ...part }, { isIdle: false })
   }
 
-  async function boundTexts(calls: readonly StatementCall[]): Promise<readonly BoundStatement[]> {
-    const bound: BoundStatement[] = []
-    for (const call of calls) {
-      const key = textKey(call)
-      const compiled = texts.get(key) ?? compileTexts(call)
-      texts.set(key, compiled)
-      for (const { sql, names } of compiled)
-        bound.push(await sendLongValues(log, { sql, values: valuesOf(names, call.params) }))
-    }
-    return bound
+  function boundTexts(call: StatementCall): readonly BoundStatement[] {
+    const key = textKey(call)
+    const compiled = texts.get(key) ?? compileTexts(call)
+    texts.set(key, compiled)
+    return compiled.map(({ sql, names }) => ({ sql, values: valuesOf(names, call.params) }))
   }
 }
 
