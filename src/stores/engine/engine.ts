@@ -43,6 +43,7 @@ export type Program<T> = Generator<StatementCall, T, StatementResult>
 
 /** A program with large parameters. */
 export interface LargeProgram<T> {
+  /** The program. */
   readonly program: () => Program<T>
   /** The large ones among its parameters. An engine may send them before the transaction begins. */
   readonly values: readonly (string | Uint8Array)[]
@@ -97,9 +98,10 @@ export interface Engine {
    *  of its own, and a program that needs more begins again. */
   read<T>(program: () => Program<T>, expected?: 'one' | 'many'): Promise<T>
   /** Runs all statements in one transaction. `relaxed` does not wait for the disk, nor does `bulk`, for
-   *  transactions that write much, one after another. `large` is durable. `removing` also overwrites the bytes of deleted rows,
-   *  if the engine can. So do the pieces of a long removal: `removingSome` need not wait for the disk,
-   *  `removingLast` does. The programs of `bulk` and of pieces read few rows, and can be repeated. */
+   *  transactions that write much, one after another. `large` is durable, for more than 1 MB. `removing`
+   *  also overwrites the bytes of deleted rows, if the engine can. So do the pieces of a long removal:
+   *  `removingSome` need not wait for the disk, `removingLast` does. The programs of `bulk` and of pieces
+   *  read few rows, and can be repeated. */
   write<T>(program: () => Program<T>, mode?: WriteMode): Promise<T>
   /** The same for a program with more than 1 MB of values, which are still being made. Takes its place in the
    *  order of writes at once. An engine whose writes run at the moment of the call makes them without a

@@ -112,8 +112,8 @@ interface StartProcess {
   readonly env: NodeJS.ProcessEnv
 }
 
-/** A statement with its values. */
-export interface BoundStatement {
+/** A statement of it, with its values. */
+export interface StatementOfPart {
   readonly sql: string
   readonly values: readonly unknown[]
 }
@@ -139,7 +139,7 @@ export interface TransactionPart {
   readonly settings: string
   /** How the transaction waits for the disk. Only its first part has it. */
   readonly synchronous?: number
-  readonly statements: readonly BoundStatement[]
+  readonly statements: readonly StatementOfPart[]
   /** Only the last part has it. */
   readonly end?: 'COMMIT' | 'ROLLBACK'
 }
@@ -218,7 +218,8 @@ export async function askThread<Kind extends keyof ThreadWork>(
   return startThread() ? (current!.ask(kind, work, options) as Promise<ThreadWork[Kind][1] | null>) : null
 }
 
-/** Sends a piece of a value, which has no answer. Its bytes must have a buffer of their own, which is moved. */
+/** Sends a piece of a value, which has no answer. Its bytes must have a buffer of their own, which is
+ *  moved. */
 export function keepInThread(piece: ValuePiece): void {
   current?.keep(piece)
 }

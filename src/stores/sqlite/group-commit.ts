@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import { UnavailableError } from '../../core/errors.ts'
-import { finishInTurns, type Stepwise } from '../../core/large/stepwise.ts'
+import type { Stepwise } from '../../core/large/stepwise.ts'
+import { finishInTurns } from '../../system/finish-in-turns.ts'
 import type { LargeProgram, Program, WriteMode } from '../engine/engine.ts'
 import { isBusy, translate } from './errors.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'

@@ -1,10 +1,11 @@
-import { piecesOf, utf8Length } from '../../core/large/encode-text.ts'
-import { finishInTurns, type Stepwise } from '../../core/large/stepwise.ts'
-import type { BoundStatement, KeptValue } from './blocking-work-thread.ts'
+import { piecesOf, utf8BytesOf } from '../../core/large/encode-text.ts'
+import type { Stepwise } from '../../core/large/stepwise.ts'
+import { finishInTurns } from '../../system/finish-in-turns.ts'
+import type { KeptValue, StatementOfPart } from './blocking-work-thread.ts'
 import type { Checkpoints } from './checkpoints.ts'
 
-/** Longer texts and bytes are sent to the thread in pieces. Sending one of 30 MB at once would block for 30 ms,
- *  and a text of that length has no room in the heap of the thread, where bytes are not. */
+/** Longer texts and bytes are sent to the thread in pieces. Sending one of 30 MB at once would block for 30
+ *  ms, and a text of that length has no room in the heap of the thread, where bytes are not. */
 const longest = 65_536
 const piece = 262_144
 
@@ -13,13 +14,13 @@ let keptValues = 0
 /** The long parameters of a program, in the thread. */
 export interface LongValues {
   /** A statement with numbers instead of the long values. */
-  replaceIn(statement: BoundStatement): BoundStatement
+  replaceIn(statement: StatementOfPart): StatementOfPart
   /** Frees their memory in the thread. */
   forget(): void
 }
 
-/** Sends long values to the thread, before a transaction: it has to be short, because others wait for it. Sends
- *  nothing if there is no thread. */
+/** Sends long values to the thread, before a transaction: it has to be short, because others wait for it.
+ *  Sends nothing if there is no thread. */
 export async function sendLongValues(
   log: Pick<Checkpoints, 'thread'>,
   values: readonly (string | Uint8Array)[],
@@ -56,7 +57,7 @@ function* keep(log: Pick<Checkpoints, 'thread'>, value: string | Uint8Array): St
 }
 
 function* sizeOf(text: string): Stepwise<number> {
-  const size = yield* utf8Length(text)
+  const size = yield* utf8BytesOf(text)
   if (size === null) throw new Error('a text for the thread has a lone surrogate')
   return size
 }

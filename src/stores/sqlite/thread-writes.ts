@@ -3,7 +3,7 @@ import type { Database } from 'better-sqlite3'
 import { OutcomeUnknownError } from '../../core/errors.ts'
 import { statementChannel } from '../../system/debug.ts'
 import type { LargeProgram, Program, StatementCall, StatementResult, WriteMode } from '../engine/engine.ts'
-import type { BoundStatement, PartAnswer, TransactionPart } from './blocking-work-thread.ts'
+import type { PartAnswer, StatementOfPart, TransactionPart } from './blocking-work-thread.ts'
 import { type Checkpoints, fullPathOf } from './checkpoints.ts'
 import { isBusy, noteWait } from './errors.ts'
 import { handleSettings } from './handle-settings.ts'
@@ -131,7 +131,7 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
     return thread.askThread('transact', { writer, file, settings, ...part }, { isIdle: false })
   }
 
-  function boundTexts(call: StatementCall): readonly BoundStatement[] {
+  function boundTexts(call: StatementCall): readonly StatementOfPart[] {
     const key = textKey(call)
     const compiled = texts.get(key) ?? compileTexts(call)
     texts.set(key, compiled)
