@@ -58,7 +58,8 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
     mode: WriteMode,
     values: LargeProgram<T>['values'] = [],
   ): Promise<{ readonly result: T } | null> {
-    if (mode === 'large' && log.thread() === null) await log.startThread()
+    if (mode === 'large') await log.startThread()
+    if (log.thread() === null) return null
     const long = await sendLongValues(log, values)
     try {
       return await transact(program, mode, long)
