@@ -211,6 +211,21 @@ describe('a large append', () => {
   })
 })
 
+describe('a result with a list of 200,000 members', () => {
+  it('is searched, indexed and deleted', async () => {
+    const output = ['needle', ...Array.from({ length: 200_000 }, (_, n) => n)]
+    const content: NewMessage['content'] = [{ type: 'tool_result', callId: 'c', output }]
+    const { head } = await store.append(branch, null, [{ role: 'tool', content }])
+    await store.addEvents(branch.conversationId, [{ type: 'plan', data: { text: 'needle in a haystack' } }])
+    const found = async () => (await store.search('needle')).items.map(hit => hit.message.id)
+    expect(await found()).toEqual([head])
+    await store.indexSearch()
+    expect(await found()).toEqual([head])
+    expect((await store.deleteMessages([head])).deleted).toBe(1)
+    expect(await found()).toEqual([])
+  })
+})
+
 describe('a process that is killed during a large append', () => {
   /** The last statement before the kill, and whether the message is stored. */
   const moments = { preparing: false, lockBranch: false, insertMessage: false, putBlob: true }
