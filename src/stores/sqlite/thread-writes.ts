@@ -17,8 +17,8 @@ export interface ThreadWriter {
   /** Whether transactions of this mode are written by the thread: those of long work, once it runs, and
    *  those with large values, which start it. */
   writes(mode: WriteMode): boolean
-  /** Runs a program. Returns null if there is no thread, or if it has ended meanwhile: the program has to be
-   *  run again. Throws OutcomeUnknownError if it has ended during the commit of large values, which cannot be
+  /** Runs a program. Returns null if there is no thread, if it has ended meanwhile, or if the values are too
+   *  large for it: the program has to be run here. Throws OutcomeUnknownError if it has ended during the commit of large values, which cannot be
    *  repeated. */
   run<T>(
     program: () => Program<T>,
@@ -35,6 +35,9 @@ const modes: ReadonlySet<WriteMode> = new Set(['bulk', 'removingSome', 'removing
 
 /** Most statements without a result that wait for the next one. */
 const mostWaiting = 200
+
+/** Larger values are written by this thread: another copy of 100 MB would take too much memory. */
+export const mostSent = 67_108_864
 
 let writers = 0
 
@@ -58,6 +61,7 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
     mode: WriteMode,
     values: LargeProgram<T>['values'] = [],
   ): Promise<{ readonly result: T } | null> {
+    if (values.reduce((sum, { length }) => sum + length, 0) > mostSent) return null
     if (mode === 'large') await log.startThread()
     if (log.thread() === null) return null
     const long = await sendLongValues(log, values)
