@@ -18,8 +18,8 @@ export interface ThreadWriter {
    *  those with large values, which start it. */
   writes(mode: WriteMode): boolean
   /** Runs a program. Returns null if there is no thread, if it has ended meanwhile, or if the values are too
-   *  large for it: the program has to be run here. Throws OutcomeUnknownError if it has ended during the commit of large values, which cannot be
-   *  repeated. */
+   *  large for it: the program has to be run here. Throws OutcomeUnknownError if it has ended during the
+   *  commit of large values, which cannot be repeated. */
   run<T>(
     program: () => Program<T>,
     mode: WriteMode,
