@@ -7,6 +7,8 @@ export interface Block {
   /** The part in which the thread could have run, but other work had the processors. Null if the system does
    *  not say. */
   readonly queuedMs: number | null
+  /** The longest block of the same call if no time counts in which other work had the processors. */
+  readonly ownMs: number
 }
 
 /** The one with the median length of several tries. */
@@ -19,14 +21,16 @@ export async function middleBlock(tries: number, call: () => Promise<unknown>): 
 /** The longest time between two turns of the event loop during a call. */
 export async function longestBlock(call: () => Promise<unknown>): Promise<Block> {
   await new Promise(resolve => setTimeout(resolve, 20))
-  let longest: Block = { ms: 0, queuedMs: null }
+  let longest: Omit<Block, 'ownMs'> = { ms: 0, queuedMs: null }
+  let ownMs = 0
   let isRunning = true
   let [last, queued] = [performance.now(), queuedMs()]
   const beat = () => {
     const ms = performance.now() - last
     const queuedNow = queuedMs()
-    if (ms > longest.ms)
-      longest = { ms, queuedMs: queued === null || queuedNow === null ? null : queuedNow - queued }
+    const waited = queued === null || queuedNow === null ? null : queuedNow - queued
+    if (ms > longest.ms) longest = { ms, queuedMs: waited }
+    ownMs = Math.max(ownMs, ms - (waited ?? 0))
     queued = queuedNow
     last = performance.now()
     if (isRunning) setImmediate(beat)
@@ -36,7 +40,7 @@ export async function longestBlock(call: () => Promise<unknown>): Promise<Block>
   // Work that the call has put off, such as a checkpoint.
   for (let i = 0; i < 3; i++) await new Promise(resolve => setImmediate(resolve))
   isRunning = false
-  return longest
+  return { ...longest, ownMs }
 }
 
 /** How long this thread has waited for a processor. Only Linux counts it. */

@@ -11,7 +11,8 @@ import { median } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
 import { type Line, type Suite, time } from '../suite.ts'
 
-/** How long one large message keeps the event loop from turning, by what it contains. */
+/** How long one large message keeps the event loop from turning, by what it contains. Time in which other
+ *  work had the processors does not count. */
 
 const sizes = [1, 10, 30]
 const tries = 3
@@ -72,9 +73,9 @@ async function measure({ target }: Target): Promise<Found> {
       const samples = new Map<string, { blocked: number; took: number }[]>()
       const note = async (work: string, call: () => Promise<unknown>) => {
         const start = performance.now()
-        const { ms } = await longestBlock(call)
+        const { ownMs } = await longestBlock(call)
         const list = samples.get(work) ?? []
-        list.push({ blocked: ms, took: performance.now() - start })
+        list.push({ blocked: ownMs, took: performance.now() - start })
         samples.set(work, list)
       }
       for (let i = 0; i < tries; i++) {
@@ -121,7 +122,13 @@ export const largeSuite: Suite = {
           rows.push(
             megabytes > 1
               ? { ...shown, note: perMegabyte }
-              : { ...shown, value: blocked, goal: 50, note: 'the goal is in ms', why: 'not known' },
+              : {
+                  ...shown,
+                  value: blocked,
+                  goal: 50,
+                  note: 'the goal is in ms',
+                  why: 'the index reads 256 kB of a text, and all of the JSON around it, in one piece.',
+                },
           )
         }
       }

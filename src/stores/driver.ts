@@ -13,14 +13,16 @@ import { queries } from './sqlite/queries/index.ts'
 
 export type { Body, NewBlob } from '../core/body.ts'
 export { hashMessage, sha256Hex } from '../core/hash.ts'
-export { finishAtOnce, finishInTurns, type Stepwise } from '../core/large/stepwise.ts'
+export { finishAtOnce, type Stepwise } from '../core/large/stepwise.ts'
 export { type PreparedMessage, prepareMessages } from '../core/prepare.ts'
 export { indexTokens, type Token, tokenize } from '../core/search/tokenize.ts'
+export { finishInTurns } from '../system/finish-in-turns.ts'
 export { systemSource } from '../system/source.ts'
 export {
   type Engine,
   type EngineFault,
   type IndexWork,
+  type LargeProgram,
   type Program,
   runProgram,
   type StatementCall,

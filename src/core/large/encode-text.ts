@@ -21,7 +21,7 @@ function isHighSurrogate(unit: number): boolean {
 }
 
 /** The number of bytes of the UTF-8 of a text, or null if it has a lone surrogate and therefore no UTF-8. */
-export function* utf8Length(text: string): Stepwise<number | null> {
+export function* utf8BytesOf(text: string): Stepwise<number | null> {
   let length = 0
   for (const part of piecesOf(text)) {
     if (!part.isWellFormed()) return null
@@ -33,7 +33,7 @@ export function* utf8Length(text: string): Stepwise<number | null> {
 
 /** A text as a blob, or null if it has no UTF-8. */
 export function* textBlob(text: string): Stepwise<NewBlob | null> {
-  const length = yield* utf8Length(text)
+  const length = yield* utf8BytesOf(text)
   if (length === null) return null
   return yield* blobOf(length, piecesOf(text), part => Buffer.from(part))
 }

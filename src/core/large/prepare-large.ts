@@ -19,8 +19,8 @@ interface TakenMessage extends Omit<PreparedMessage, 'body' | 'tokens'> {
   readonly tokens: number | null
 }
 
-/** As `prepareMessages`, with pauses, for messages that are large together. They are checked and copied before
- *  this function returns: what the caller changes later is not stored. */
+/** As `prepareMessages`, with pauses, for messages that are large together. They are checked and copied
+ *  before this function returns: what the caller changes later is not stored. */
 export function prepareLarge(
   messages: readonly NewMessage[],
   field = 'messages',

@@ -10,15 +10,6 @@ export function finishAtOnce<T>(work: Stepwise<T>): T {
   }
 }
 
-/** Lets the event loop turn at each pause. */
-export async function finishInTurns<T>(work: Stepwise<T>): Promise<T> {
-  for (;;) {
-    const step = work.next()
-    if (step.done) return step.value
-    await new Promise<void>(resolve => setImmediate(resolve))
-  }
-}
-
 /** Continues with the result of other work. */
 export function* thenDo<T, U>(work: Stepwise<T>, next: (result: T) => U): Stepwise<U> {
   return next(yield* work)

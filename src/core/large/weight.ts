@@ -5,7 +5,7 @@ import type { NewMessage } from '../message.ts'
  *  thread. Up to it, a call blocks the event loop for less than 50 ms. */
 export const largeFrom = 1_000_000
 
-/** Members of a list or an object that are looked into. Of a longer one, some stand for all. */
+/** Members of a list or an object that are looked into. The weight of further ones is estimated. */
 const lookedInto = 64
 
 /** Whether messages are large, by an estimate that costs next to nothing: it is made for every append. If it

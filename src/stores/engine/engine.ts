@@ -41,6 +41,14 @@ export interface StatementResult {
  *  clock: `now` is a parameter. */
 export type Program<T> = Generator<StatementCall, T, StatementResult>
 
+/** A program with large parameters. */
+export interface LargeProgram<T> {
+  /** The program. */
+  readonly program: () => Program<T>
+  /** The large ones among its parameters. An engine may send them before the transaction begins. */
+  readonly values: readonly (string | Uint8Array)[]
+}
+
 /** A query for the search index: messages that contain all of these tokens. */
 export interface TokenMatch {
   /** All of these tokens. */
@@ -90,14 +98,15 @@ export interface Engine {
    *  of its own, and a program that needs more begins again. */
   read<T>(program: () => Program<T>, expected?: 'one' | 'many'): Promise<T>
   /** Runs all statements in one transaction. `relaxed` does not wait for the disk, nor does `bulk`, for
-   *  transactions that write much, one after another. `large` is durable. `removing` also overwrites the bytes of deleted rows,
-   *  if the engine can. So do the pieces of a long removal: `removingSome` need not wait for the disk,
-   *  `removingLast` does. The programs of `bulk` and of pieces read few rows, and can be repeated. */
+   *  transactions that write much, one after another. `large` is durable, for more than 1 MB. `removing`
+   *  also overwrites the bytes of deleted rows, if the engine can. So do the pieces of a long removal:
+   *  `removingSome` need not wait for the disk, `removingLast` does. The programs of `bulk` and of pieces
+   *  read few rows, and can be repeated. */
   write<T>(program: () => Program<T>, mode?: WriteMode): Promise<T>
   /** The same for a program with more than 1 MB of values, which are still being made. Takes its place in the
    *  order of writes at once. An engine whose writes run at the moment of the call makes them without a
    *  pause. */
-  writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T>
+  writeLarge<T>(making: Stepwise<LargeProgram<T>>): Promise<T>
   /** Removes what earlier transactions deleted from the bytes of the engine's own files, as far as it can be
    *  done quickly, and returns where it may remain. Does not throw: the deletion itself is committed. */
   removeTraces(): Promise<readonly Remnant[]>

@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { OutcomeUnknownError, SkeinError, UnavailableError } from '../../core/errors.ts'
-import { finishInTurns, type Stepwise } from '../../core/large/stepwise.ts'
+import type { Stepwise } from '../../core/large/stepwise.ts'
 import type { Source } from '../../core/source.ts'
 import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { retryChannel } from '../../system/debug.ts'
+import { finishInTurns } from '../../system/finish-in-turns.ts'
 import { systemSource } from '../../system/source.ts'
-import type { Engine, Program, TokenMatch, WriteMode } from '../engine/engine.ts'
+import type { Engine, LargeProgram, Program, TokenMatch, WriteMode } from '../engine/engine.ts'
 import type { BatchResult, Naming } from './batch.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
 import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
@@ -130,9 +131,9 @@ export function postgresEngine(
     }
   }
 
-  async function writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T> {
+  async function writeLarge<T>(making: Stepwise<LargeProgram<T>>): Promise<T> {
     if (isClosing) throw new UnavailableError('the store is closed', { hint: 'Open it again' })
-    const written = finishInTurns(making).then(program => write(program, 'large'))
+    const written = finishInTurns(making).then(({ program }) => write(program, 'large'))
     largeWrites.add(written)
     return written.finally(() => largeWrites.delete(written))
   }

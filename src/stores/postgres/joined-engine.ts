@@ -46,7 +46,7 @@ export function joinedEngine(
     query: program => run(program),
     read: program => run(program),
     write: program => run(program),
-    writeLarge: making => run(finishAtOnce(making)),
+    writeLarge: making => run(finishAtOnce(making).program),
     once: statements => inTurn(() => guarded(naming, statements)),
     inspect: async () => [],
     removeTraces: refuse,

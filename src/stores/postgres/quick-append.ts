@@ -22,7 +22,8 @@ const further = [prepare(continueTurnSql, 'continueTurn'), prepare(openTurnSql, 
 const kinds: readonly string[] = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning', 'cost']
 
 /** A store whose ordinary appends are one statement in one round trip. Everything else (a retry, a
- *  conflict, a busy branch, blobs, large messages) is passed to the given store. `wake` is called after each one. */
+ *  conflict, a busy branch, blobs, large messages) is passed to the given store. `wake` is called after each
+ *  one. */
 export function withQuickAppend(store: Store, engine: PostgresEngine, wake: () => void): Store {
   return {
     ...store,

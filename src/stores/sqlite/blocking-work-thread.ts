@@ -52,10 +52,9 @@ const script = `
     free(bytes)
   }
   const valueOf = value => (typeof value?.kept === 'number' ? kept.get(value.kept) : value)
-  const forget = value => {
-    const bytes = kept.get(value?.kept)
-    kept.delete(value?.kept)
-    if (bytes) free(bytes)
+  const forget = number => {
+    if (kept.has(number)) free(kept.get(number))
+    kept.delete(number)
   }
   const run = ({ db, prepared }, { sql, values }) => {
     let statement = prepared.get(sql)
@@ -78,10 +77,6 @@ const script = `
     } catch ({ message, code }) {
       if (db.inTransaction) db.exec('ROLLBACK')
       return { error: { message, code: String(code) } }
-    } finally {
-      // The first part is sent again if another process has the lock.
-      if (work.synchronous === undefined)
-        for (const { values } of work.statements) values.forEach(forget)
     }
   }
   const release = ({ writer }) => {
@@ -101,6 +96,7 @@ const script = `
   parentPort.on('message', ({ id, kind, work }) => {
     try {
       if (kind === 'keep') keep(work)
+      else if (kind === 'forget') forget(work.kept)
       else if (kind === 'start') start(id, work)
       else parentPort.postMessage({ id, isDone: true, result: works[kind](work) })
     } catch {
@@ -116,13 +112,13 @@ interface StartProcess {
   readonly env: NodeJS.ProcessEnv
 }
 
-/** A statement with its values. */
-export interface BoundStatement {
+/** A statement of it, with its values. */
+export interface StatementOfPart {
   readonly sql: string
   readonly values: readonly unknown[]
 }
 
-/** A value that the thread has got in pieces. It forgets it after the statement. */
+/** A value that the thread has got in pieces, and keeps until it is told to forget it. */
 export interface KeptValue {
   readonly kept: number
 }
@@ -143,7 +139,7 @@ export interface TransactionPart {
   readonly settings: string
   /** How the transaction waits for the disk. Only its first part has it. */
   readonly synchronous?: number
-  readonly statements: readonly BoundStatement[]
+  readonly statements: readonly StatementOfPart[]
   /** Only the last part has it. */
   readonly end?: 'COMMIT' | 'ROLLBACK'
 }
@@ -189,7 +185,8 @@ interface Waiting extends AskOptions {
 
 interface Thread {
   isReady(): boolean
-  tell(piece: ValuePiece): void
+  keep(piece: ValuePiece): void
+  forget(value: KeptValue): void
   ask(kind: keyof ThreadWork, work: object, options: AskOptions): Promise<unknown>
 }
 
@@ -221,9 +218,15 @@ export async function askThread<Kind extends keyof ThreadWork>(
   return startThread() ? (current!.ask(kind, work, options) as Promise<ThreadWork[Kind][1] | null>) : null
 }
 
-/** Sends a piece of a value, which has no answer. Its bytes must have a buffer of their own, which is moved. */
-export function tellThread(piece: ValuePiece): void {
-  current?.tell(piece)
+/** Sends a piece of a value, which has no answer. Its bytes must have a buffer of their own, which is
+ *  moved. */
+export function keepInThread(piece: ValuePiece): void {
+  current?.keep(piece)
+}
+
+/** Frees the memory of a value. */
+export function forgetInThread(value: KeptValue): void {
+  current?.forget(value)
 }
 
 function newThread(ended: () => void): Thread {
@@ -261,7 +264,8 @@ function newThread(ended: () => void): Thread {
   })
   return {
     isReady: () => isReady,
-    tell: work => worker.postMessage({ id: 0, kind: 'keep', work }, [work.bytes.buffer as ArrayBuffer]),
+    keep: work => worker.postMessage({ id: 0, kind: 'keep', work }, [work.bytes.buffer as ArrayBuffer]),
+    forget: work => worker.postMessage({ id: 0, kind: 'forget', work }),
     ask: (kind, work, options) =>
       new Promise(resolve => {
         waiting.set(++asked, { ...options, output: '', resolve })

@@ -57,8 +57,9 @@ export function checkpoints(db: Database): Checkpoints {
     copyToWaitFor: isBulk => (isBulk || isTooLong ? copying : null),
     thread: () => (thread?.isThreadReady() ? thread : null),
     startThread: async () => {
-      const { askThread } = await loadThread()
-      await askThread('release', { writer: 0 }, { isIdle: false })
+      const { askThread, isThreadReady } = await loadThread()
+      // Its first answer says that it runs. No writer has this number.
+      if (!isThreadReady()) await askThread('release', { writer: 0 }, { isIdle: false })
     },
   }
 

@@ -6,6 +6,7 @@ import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { statementChannel } from '../../system/debug.ts'
 import {
   type Engine,
+  type LargeProgram,
   type Program,
   runProgram,
   type StatementCall,
@@ -55,7 +56,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
         clock: options.clock ?? Date.now,
         runAlone,
         isForThread: mode => thread!.writes(mode),
-        runInThread: (program, mode) => thread!.run(program, mode),
+        runInThread: (program, mode, values) => thread!.run(program, mode, values),
         begin: beginImmediate,
         runNested,
         commit: commitGroup,
@@ -124,8 +125,8 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     return group ? group.write(program, mode) : writeAtOnce(program, mode)
   }
 
-  function writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T> {
-    if (!group) return writeAtOnce(finishAtOnce(making), 'durable')
+  function writeLarge<T>(making: Stepwise<LargeProgram<T>>): Promise<T> {
+    if (!group) return writeAtOnce(finishAtOnce(making).program, 'durable')
     // Takes as long as preparing 30 MB.
     if (thread!.writes('large')) void log!.startThread()
     return group.writeLarge(making)

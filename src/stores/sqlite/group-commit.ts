@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3'
 import { UnavailableError } from '../../core/errors.ts'
-import { finishInTurns, type Stepwise } from '../../core/large/stepwise.ts'
-import type { Program, WriteMode } from '../engine/engine.ts'
+import type { Stepwise } from '../../core/large/stepwise.ts'
+import { finishInTurns } from '../../system/finish-in-turns.ts'
+import type { LargeProgram, Program, WriteMode } from '../engine/engine.ts'
 import { isBusy, translate } from './errors.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 
@@ -24,7 +25,11 @@ export interface GroupEngine {
   /** Whether transactions of this mode are written by the thread now. */
   isForThread(mode: WriteMode): boolean
   /** Has a transaction written by the thread. Returns null if there is none any more. */
-  runInThread(program: () => Program<unknown>, mode: WriteMode): Promise<{ readonly result: unknown } | null>
+  runInThread(
+    program: () => Program<unknown>,
+    mode: WriteMode,
+    values: LargeProgram<unknown>['values'],
+  ): Promise<{ readonly result: unknown } | null>
   begin(): void
   /** Runs a program in a savepoint of the current transaction. */
   runNested(program: () => Program<unknown>): unknown
@@ -40,7 +45,7 @@ export interface GroupEngine {
 export interface GroupCommit {
   write<T>(program: () => Program<T>, mode: WriteMode): Promise<T>
   /** A write whose values are still being made. Those that follow wait for it. */
-  writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T>
+  writeLarge<T>(making: Stepwise<LargeProgram<T>>): Promise<T>
   /** Refuses further writes. Returns a promise for the waiting ones, if there are any. */
   end(): Promise<void> | undefined
 }
@@ -50,6 +55,8 @@ interface WaitingWrite {
   readonly program: () => Program<unknown>
   /** Settles when the program can be run. Null if it can be. */
   making: Promise<void> | null
+  /** Its large parameters. */
+  values: LargeProgram<unknown>['values']
   readonly mode: WriteMode
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -93,14 +100,15 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     return answer
   }
 
-  function writeLarge<T>(making: Stepwise<() => Program<T>>): Promise<T> {
+  function writeLarge<T>(making: Stepwise<LargeProgram<T>>): Promise<T> {
     if (isEnding) return Promise.reject(closedError())
     let made: () => Program<T>
     const answer = enqueue(() => made(), 'large')
     const write = waiting.at(-1)!
     write.making = finishInTurns(making).then(
-      program => {
+      ({ program, values }) => {
         made = program
+        write.values = values
         write.making = null
       },
       error => {
@@ -116,7 +124,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
   function enqueue<T>(program: () => Program<T>, mode: WriteMode): Promise<T> {
     const answer = new Promise<T>((resolve, reject) => {
       const write = { program, mode, resolve: resolve as (value: unknown) => void, reject }
-      waiting.push({ ...write, making: null, isAlone: false, isHere: false })
+      waiting.push({ ...write, making: null, values: [], isAlone: false, isHere: false })
     })
     if (state === 'idle') collect()
     return answer
@@ -167,10 +175,10 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
 
   /** Other writes wait meanwhile, as they would for a transaction of this handle. */
   async function writeInThread(write: WaitingWrite): Promise<void> {
-    const { program, mode, resolve, reject } = write
+    const { program, mode, values, resolve, reject } = write
     let answer: () => void
     try {
-      const written = await engine.runInThread(program, mode)
+      const written = await engine.runInThread(program, mode, values)
       if (written) answer = () => resolve(written.result)
       else write.isHere = true
     } catch (error) {

@@ -1,35 +1,46 @@
-import { piecesOf, utf8Length } from '../../core/large/encode-text.ts'
-import { finishInTurns, type Stepwise } from '../../core/large/stepwise.ts'
-import type { BoundStatement, KeptValue } from './blocking-work-thread.ts'
+import { piecesOf, utf8BytesOf } from '../../core/large/encode-text.ts'
+import type { Stepwise } from '../../core/large/stepwise.ts'
+import { finishInTurns } from '../../system/finish-in-turns.ts'
+import type { KeptValue, StatementOfPart } from './blocking-work-thread.ts'
 import type { Checkpoints } from './checkpoints.ts'
 
-/** Longer texts and bytes are sent to the thread in pieces. Sending one of 30 MB at once would block for 30 ms,
- *  and a text of that length has no room in the heap of the thread, where bytes are not. */
+/** Longer texts and bytes are sent to the thread in pieces. Sending one of 30 MB at once would block for 30
+ *  ms, and a text of that length has no room in the heap of the thread, where bytes are not. */
 const longest = 65_536
 const piece = 262_144
 
 let keptValues = 0
 
-/** Sends the long values of a statement to the thread, and returns the statement with their numbers instead.
+/** The long parameters of a program, in the thread. */
+export interface LongValues {
+  /** A statement with numbers instead of the long values. */
+  replaceIn(statement: StatementOfPart): StatementOfPart
+  /** Frees their memory in the thread. */
+  forget(): void
+}
+
+/** Sends long values to the thread, before a transaction: it has to be short, because others wait for it.
  *  Sends nothing if there is no thread. */
 export async function sendLongValues(
   log: Pick<Checkpoints, 'thread'>,
-  { sql, values }: BoundStatement,
-): Promise<BoundStatement> {
-  if (!values.some(isLong)) return { sql, values }
-  const short: unknown[] = []
-  for (const value of values) short.push(isLong(value) ? await finishInTurns(keep(log, value)) : value)
-  let at = 0
-  const marked = sql.replaceAll('?', mark => (isLongText(values[at++]) ? `CAST(${mark} AS TEXT)` : mark))
-  return { sql: marked, values: short }
-}
-
-function isLong(value: unknown): value is string | Uint8Array {
-  return isLongText(value) || (value instanceof Uint8Array && value.length > longest)
-}
-
-function isLongText(value: unknown): value is string {
-  return typeof value === 'string' && value.length > longest
+  values: readonly (string | Uint8Array)[],
+): Promise<LongValues> {
+  const kept = new Map<unknown, KeptValue>()
+  for (const value of values) {
+    if (value.length > longest && !kept.has(value)) kept.set(value, await finishInTurns(keep(log, value)))
+  }
+  return {
+    replaceIn({ sql, values }) {
+      if (kept.size === 0) return { sql, values }
+      let at = 0
+      const isText = (value: unknown) => typeof value === 'string' && kept.has(value)
+      const marked = sql.replaceAll('?', mark => (isText(values[at++]) ? `CAST(${mark} AS TEXT)` : mark))
+      return { sql: marked, values: values.map(value => kept.get(value) ?? value) }
+    },
+    forget() {
+      for (const value of kept.values()) log.thread()?.forgetInThread(value)
+    },
+  }
 }
 
 function* keep(log: Pick<Checkpoints, 'thread'>, value: string | Uint8Array): Stepwise<KeptValue> {
@@ -38,7 +49,7 @@ function* keep(log: Pick<Checkpoints, 'thread'>, value: string | Uint8Array): St
   let at = 0
   for (const bytes of copiesOf(value)) {
     const { length } = bytes
-    log.thread()?.tellThread({ kept, size, at, bytes })
+    log.thread()?.keepInThread({ kept, size, at, bytes })
     at += length
     yield
   }
@@ -46,7 +57,7 @@ function* keep(log: Pick<Checkpoints, 'thread'>, value: string | Uint8Array): St
 }
 
 function* sizeOf(text: string): Stepwise<number> {
-  const size = yield* utf8Length(text)
+  const size = yield* utf8BytesOf(text)
   if (size === null) throw new Error('a text for the thread has a lone surrogate')
   return size
 }

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from 'better-sqlite3'
 import { OutcomeUnknownError } from '../../core/errors.ts'
 import { statementChannel } from '../../system/debug.ts'
-import type { Program, StatementCall, StatementResult, WriteMode } from '../engine/engine.ts'
-import type { BoundStatement, PartAnswer, TransactionPart } from './blocking-work-thread.ts'
+import type { LargeProgram, Program, StatementCall, StatementResult, WriteMode } from '../engine/engine.ts'
+import type { PartAnswer, StatementOfPart, TransactionPart } from './blocking-work-thread.ts'
 import { type Checkpoints, fullPathOf } from './checkpoints.ts'
 import { isBusy, noteWait } from './errors.ts'
 import { handleSettings } from './handle-settings.ts'
-import { sendLongValues } from './long-values.ts'
+import { type LongValues, sendLongValues } from './long-values.ts'
 import { patienceMs } from './retry-while-busy.ts'
 import { compileTexts, textKey, valuesOf } from './statement-texts.ts'
 
@@ -17,10 +17,14 @@ export interface ThreadWriter {
   /** Whether transactions of this mode are written by the thread: those of long work, once it runs, and
    *  those with large values, which start it. */
   writes(mode: WriteMode): boolean
-  /** Runs a program. Returns null if there is no thread, or if it has ended meanwhile: the program has to be
-   *  run again. Throws OutcomeUnknownError if it has ended during the commit of large values, which cannot be
-   *  repeated. */
-  run<T>(program: () => Program<T>, mode: WriteMode): Promise<{ readonly result: T } | null>
+  /** Runs a program. Returns null if there is no thread, if it has ended meanwhile, or if the values are too
+   *  large for it: the program has to be run here. Throws OutcomeUnknownError if it has ended during the
+   *  commit of large values, which cannot be repeated. */
+  run<T>(
+    program: () => Program<T>,
+    mode: WriteMode,
+    values?: LargeProgram<T>['values'],
+  ): Promise<{ readonly result: T } | null>
   /** Whether the thread has a handle on the file. */
   isOpen(): boolean
   /** Closes the thread's handle. The last handle of a file removes its log. */
@@ -31,6 +35,9 @@ const modes: ReadonlySet<WriteMode> = new Set(['bulk', 'removingSome', 'removing
 
 /** Most statements without a result that wait for the next one. */
 const mostWaiting = 200
+
+/** Larger values are written by this thread: another copy of 100 MB would take too much memory. */
+export const mostSent = 67_108_864
 
 let writers = 0
 
@@ -49,8 +56,27 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
     return file !== undefined
   }
 
-  async function run<T>(program: () => Program<T>, mode: WriteMode): Promise<{ readonly result: T } | null> {
-    if (mode === 'large' && log.thread() === null) await log.startThread()
+  async function run<T>(
+    program: () => Program<T>,
+    mode: WriteMode,
+    values: LargeProgram<T>['values'] = [],
+  ): Promise<{ readonly result: T } | null> {
+    if (values.reduce((sum, { length }) => sum + length, 0) > mostSent) return null
+    if (mode === 'large') await log.startThread()
+    if (log.thread() === null) return null
+    const long = await sendLongValues(log, values)
+    try {
+      return await transact(program, mode, long)
+    } finally {
+      long.forget()
+    }
+  }
+
+  async function transact<T>(
+    program: () => Program<T>,
+    mode: WriteMode,
+    long: LongValues,
+  ): Promise<{ readonly result: T } | null> {
     const steps = program()
     const waitsForDisk = mode === 'large' || mode === 'removingLast'
     const synchronous = waitsForDisk ? synchronousOf(db) : normal
@@ -64,7 +90,7 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
         throw error
       }
       const { calls, end } = part
-      const statements = await boundTexts(calls)
+      const statements = calls.flatMap(boundTexts).map(long.replaceIn)
       const sent = { statements, ...(isFirst && { synchronous }), ...(end && { end: 'COMMIT' as const }) }
       const wasRunning = log.thread() !== null
       const answer = await traced(calls, () => sendWhileBusy(sent))
@@ -110,16 +136,11 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
     return thread.askThread('transact', { writer, file, settings, ...part }, { isIdle: false })
   }
 
-  async function boundTexts(calls: readonly StatementCall[]): Promise<readonly BoundStatement[]> {
-    const bound: BoundStatement[] = []
-    for (const call of calls) {
-      const key = textKey(call)
-      const compiled = texts.get(key) ?? compileTexts(call)
-      texts.set(key, compiled)
-      for (const { sql, names } of compiled)
-        bound.push(await sendLongValues(log, { sql, values: valuesOf(names, call.params) }))
-    }
-    return bound
+  function boundTexts(call: StatementCall): readonly StatementOfPart[] {
+    const key = textKey(call)
+    const compiled = texts.get(key) ?? compileTexts(call)
+    texts.set(key, compiled)
+    return compiled.map(({ sql, names }) => ({ sql, values: valuesOf(names, call.params) }))
   }
 }
 

@@ -8,9 +8,9 @@ import { type Stepwise, thenDo } from '../../core/large/stepwise.ts'
 import { areLarge } from '../../core/large/weight.ts'
 import type { NewMessage, NonEmpty } from '../../core/message.ts'
 import type { AppendOptions, SaveItem } from '../../core/ports.ts'
-import { prepareMessage, prepareMessages } from '../../core/prepare.ts'
+import { type PreparedMessage, prepareMessage, prepareMessages } from '../../core/prepare.ts'
 import * as checked from '../check/input.ts'
-import type { Program } from '../engine/engine.ts'
+import type { LargeProgram } from '../engine/engine.ts'
 import { type AppendRequest, append } from '../programs/append.ts'
 import { type PreparedItem, save } from '../programs/save.ts'
 import type { Written } from '../programs/steps.ts'
@@ -40,9 +40,16 @@ export function largeAppend(
   given: readonly NewMessage[],
   options: AppendOptions,
   lease: LeaseTime,
-): Stepwise<() => Program<Written>> {
+): Stepwise<LargeProgram<Written>> {
   const checkedOptions = checkAppend(branch, expectedHead, options)
-  return thenDo(prepareLarge(given), messages => () => append({ ...checkedOptions, messages, ...lease }))
+  return thenDo(prepareLarge(given), messages => ({
+    program: () => append({ ...checkedOptions, messages, ...lease }),
+    values: valuesOf(messages),
+  }))
+}
+
+function valuesOf(messages: readonly PreparedMessage[]): LargeProgram<unknown>['values'] {
+  return messages.flatMap(({ body }) => [body.text, ...body.blobs.map(blob => blob.data)])
 }
 
 function checkAppend(branch: BranchRef, expectedHead: MessageId | null, options: AppendOptions) {
@@ -80,12 +87,15 @@ export function largeSave(
   id: ConversationId,
   items: readonly SaveItem[],
   now: () => number,
-): Stepwise<() => Program<NonEmpty<MessageId>>> {
+): Stepwise<LargeProgram<NonEmpty<MessageId>>> {
   const parents = items.map((item, i) => checkItem(item, i).parent)
   const taken = items.map(({ message }, i) => takeMessage(message, messageField(i)))
   return thenDo(prepareTaken(taken), messages => {
     const prepared = messages.map((message, i) => ({ message, parent: parents[i]! }))
-    return () => save(id, prepared as unknown as NonEmpty<PreparedItem>, now())
+    return {
+      program: () => save(id, prepared as unknown as NonEmpty<PreparedItem>, now()),
+      values: valuesOf(messages),
+    }
   })
 }
 

@@ -145,7 +145,12 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
         ...given,
         write: (program, mode) => given.write(() => ifVersion(conversation, versions, program), mode),
         writeLarge: making =>
-          given.writeLarge(thenDo(making, program => () => ifVersion(conversation, versions, program))),
+          given.writeLarge(
+            thenDo(making, ({ program, values }) => ({
+              program: () => ifVersion(conversation, versions, program),
+              values,
+            })),
+          ),
       }
       return storeWithHub(conditional, schemaVersion, hub)
     },

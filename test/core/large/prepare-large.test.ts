@@ -172,8 +172,8 @@ describe('prepareLarge refuses the same messages', () => {
     ['text', ['x']],
     ['an unknown field', [{ role: 'user', content: 'x', metadta: {} }]],
     ['an unknown role', [{ role: 'x', content: 'x' }]],
-    ['a content that is no list', [{ role: 'user', content: { a: 1 } }]],
-    ['a block that is no object', [{ role: 'user', content: [null] }]],
+    ['a content that is an object', [{ role: 'user', content: { a: 1 } }]],
+    ['a block that is null', [{ role: 'user', content: [null] }]],
     ['a block without a type', [{ role: 'user', content: [{ text: 'x' }] }]],
     ['a missing field', [{ role: 'user', content: [{ type: 'text' }] }]],
     ['a number that JSON has not', [tool([1, Number.NaN] as Json)]],
@@ -251,7 +251,7 @@ describe('areLarge', () => {
     expect(areLarge([tool([...lines(1_000), half + half] as Json)])).toBe(true)
   })
 
-  it('leaves input that is no message to the check', () => {
+  it('leaves other input to the check', () => {
     expect(areLarge([null as never])).toBe(false)
     expect(areLarge([{} as never])).toBe(false)
   })

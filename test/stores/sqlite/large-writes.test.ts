@@ -7,7 +7,12 @@ import { Worker } from 'node:worker_threads'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { BranchRef } from '../../../src/core/branch.ts'
-import { InvalidError, OutcomeUnknownError, UnavailableError } from '../../../src/core/errors.ts'
+import {
+  ConflictError,
+  InvalidError,
+  OutcomeUnknownError,
+  UnavailableError,
+} from '../../../src/core/errors.ts'
 import { largeFrom } from '../../../src/core/large/weight.ts'
 import { contentOf, type NewMessage } from '../../../src/core/message.ts'
 import type { Store } from '../../../src/core/ports.ts'
@@ -100,6 +105,19 @@ describe('a large append', () => {
     expect((await store.verify()).findings).toEqual({ damage: 0, repairable: 0, note: 0 })
   })
 
+  it('sends its values before the transaction, and has the thread forget them also if it is refused', async () => {
+    const posted = vi.spyOn(Worker.prototype, 'postMessage')
+    onTestFinished(() => posted.mockRestore())
+    const { head } = await store.append(branch, null, [large()])
+    await expect(store.append(branch, null, [large()])).rejects.toBeInstanceOf(ConflictError)
+    const kinds = posted.mock.calls.map(([message]) => (message as { kind: string }).kind)
+    const order = kinds.filter((kind, i) => kind !== kinds[i - 1]).filter(kind => kind !== 'release')
+    expect(order).toEqual(['keep', 'transact', 'forget', 'keep', 'transact', 'forget'])
+    // The text, and the JSON of the body.
+    expect(kinds.filter(kind => kind === 'forget')).toHaveLength(4)
+    expect(await headOf()).toBe(head)
+  })
+
   it('keeps its place in the order of the writes', async () => {
     const seen = statements()
     const writes = [
@@ -190,6 +208,21 @@ describe('a large append', () => {
     const { head } = await memory.append(there, null, [large()])
     const [stored] = await memory.getMessages([head])
     expect(contentOf(stored!)).toEqual(large().content)
+  })
+})
+
+describe('a result with a list of 200,000 members', () => {
+  it('is searched, indexed and deleted', async () => {
+    const output = ['needle', ...Array.from({ length: 200_000 }, (_, n) => n)]
+    const content: NewMessage['content'] = [{ type: 'tool_result', callId: 'c', output }]
+    const { head } = await store.append(branch, null, [{ role: 'tool', content }])
+    await store.addEvents(branch.conversationId, [{ type: 'plan', data: { text: 'needle in a haystack' } }])
+    const found = async () => (await store.search('needle')).items.map(hit => hit.message.id)
+    expect(await found()).toEqual([head])
+    await store.indexSearch()
+    expect(await found()).toEqual([head])
+    expect((await store.deleteMessages([head])).deleted).toBe(1)
+    expect(await found()).toEqual([])
   })
 })
 

@@ -14,6 +14,7 @@ import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
 import { type GroupEngine, groupCommit } from '../../../src/stores/sqlite/group-commit.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { migrateFile } from '../../../src/stores/sqlite/migrate.ts'
+import { mostSent, threadWriter } from '../../../src/stores/sqlite/thread-writes.ts'
 import { systemSource } from '../../../src/system/source.ts'
 
 let folder: string
@@ -160,6 +161,16 @@ describe('transactions of long work', () => {
     expect(existsSync(`${file}-wal`)).toBe(false)
     other = new BetterSqlite3(file, { readonly: true })
     expect(stateOf('last')).toBe(1)
+  })
+
+  it('are written by this thread if their values are larger than 64 MB', async () => {
+    const startThread = vi.fn()
+    const writer = threadWriter(db, { thread: () => null, startThread })
+    const values = [new Uint8Array(mostSent / 2), new Uint8Array(mostSent / 2 + 1)]
+    expect(await writer.run(() => put('x', 1), 'large', values)).toBeNull()
+    expect(startThread).not.toHaveBeenCalled()
+    expect(await writer.run(() => put('x', 1), 'large', values.slice(1))).toBeNull()
+    expect(startThread).toHaveBeenCalledOnce()
   })
 
   it('are written by this thread if the other one has ended', async () => {
