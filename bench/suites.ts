@@ -14,8 +14,10 @@ import { followSuite } from './rows/follow.ts'
 import { forkSuite } from './rows/fork.ts'
 import { growthSuite } from './rows/growth.ts'
 import { httpSuite } from './rows/http.ts'
+import { indexPostgresSuite } from './rows/index-postgres.ts'
 import { listSuite } from './rows/list.ts'
 import { loadSuite } from './rows/load.ts'
+import { memorySuite } from './rows/memory.ts'
 import { parallelSuite } from './rows/parallel.ts'
 import { partsSuite } from './rows/parts.ts'
 import { peersSuite } from './rows/peers.ts'
@@ -60,6 +62,8 @@ export const suites: readonly Suite[] = [
   cliSuite,
   startSuite,
   stopSuite,
+  memorySuite,
+  indexPostgresSuite,
   acpSuite,
   blockSuite,
 ]
