@@ -172,13 +172,18 @@ it('writes the records of a conversation in a few round trips', async () => {
   expect(counted - nothing).toBe(5)
 })
 
-it('reads a message with a blob in two round trips', async () => {
+/** A message of half a megabyte. */
+async function fillBlob() {
   const url = await freshDatabase()
-  await using writer = await openPostgresStore(url)
-  const { branch } = await writer.create()
-  const { head } = await writer.append(branch, null, [
-    { role: 'user', content: [{ type: 'text', text: 'long '.repeat(100_000) }] },
-  ])
+  await using store = await openPostgresStore(url)
+  const { branch } = await store.create()
+  const content = [{ type: 'text', text: 'long '.repeat(100_000) }] as const
+  const { head } = await store.append(branch, null, [{ role: 'user', content }])
+  return { url, head }
+}
+
+it('reads a message with a blob in two round trips', async () => {
+  const { url, head } = await fillBlob()
   const proxy = await startProxy(url)
   await using store = await openPostgresStore(proxy.url, { pool: { max: 1 } })
   const nothing = await countRequests(proxy, store, async () => {})
@@ -191,13 +196,9 @@ it('reads a message with a blob in two round trips', async () => {
 })
 
 it('reads a message again if its blob was removed between the two', async () => {
-  const url = await freshDatabase()
-  await using writer = await openPostgresStore(url)
-  const { branch } = await writer.create()
-  const { head } = await writer.append(branch, null, [
-    { role: 'user', content: [{ type: 'text', text: 'long '.repeat(100_000) }] },
-  ])
+  const { url, head } = await fillBlob()
   const proxy = await startProxy(url)
+  await using writer = await openPostgresStore(url)
   await using store = await openPostgresStore(proxy.url, { pool: { max: 1 } })
   await store.schemaVersion()
   const requests = requestCounter()
