@@ -14,9 +14,11 @@ import { followSuite } from './rows/follow.ts'
 import { forkSuite } from './rows/fork.ts'
 import { growthSuite } from './rows/growth.ts'
 import { httpSuite } from './rows/http.ts'
+import { indexPostgresSuite } from './rows/index-postgres.ts'
 import { largeSuite } from './rows/large.ts'
 import { listSuite } from './rows/list.ts'
 import { loadSuite } from './rows/load.ts'
+import { memorySuite } from './rows/memory.ts'
 import { parallelSuite } from './rows/parallel.ts'
 import { partsSuite } from './rows/parts.ts'
 import { peersSuite } from './rows/peers.ts'
@@ -61,6 +63,8 @@ export const suites: readonly Suite[] = [
   cliSuite,
   startSuite,
   stopSuite,
+  memorySuite,
+  indexPostgresSuite,
   acpSuite,
   blockSuite,
   largeSuite,

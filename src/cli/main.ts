@@ -116,7 +116,10 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
       return found
     },
     store(memory) {
-      opening ??= (async () => openConfiguredStore(context.location().target, cwd, process.env, memory))()
+      opening ??= unlessStopped(
+        (async () => openConfiguredStore(context.location().target, cwd, process.env, memory))(),
+        stop,
+      )
       // A store that is away may be back the next time.
       opening.catch(() => {
         opening = undefined
@@ -139,7 +142,24 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     process.removeListener('SIGTERM', terminate)
     const store = await opening?.catch(() => undefined)
     await store?.close()
+    // Everything is stored. An unfinished attempt to open the store must not delay the end.
+    if (stop.isStopped) exitSoon()
   }
+}
+
+/** Waits for the store to be opened, but not after the command was stopped: another process may have locked
+ *  it for longer. */
+function unlessStopped(opening: Promise<Store>, stop: Stop): Promise<Store> {
+  const { promise, resolve, reject } = Promise.withResolvers<Store>()
+  opening.then(resolve, reject)
+  stop.onStopped = () => reject(interrupted())
+  return promise.finally(() => {
+    stop.onStopped = null
+  })
+}
+
+function interrupted(): DOMException {
+  return new DOMException('interrupted', 'AbortError')
 }
 
 function workingDirectory(): string {
@@ -153,14 +173,17 @@ function workingDirectory(): string {
 /** Aborts the running command. */
 interface Stop {
   readonly signal: AbortSignal
+  readonly isStopped: boolean
   now(): void
+  /** Called by `now`, for waiting without a signal. */
+  onStopped: (() => void) | null
 }
 
 /** Creates the signal on first use: most commands do not need one. */
 function makeStop(): Stop {
   let controller: AbortController | undefined
   let isStopped = false
-  const abort = () => controller?.abort(new DOMException('interrupted', 'AbortError'))
+  const abort = () => controller?.abort(interrupted())
   return {
     get signal() {
       if (!controller) {
@@ -169,10 +192,15 @@ function makeStop(): Stop {
       }
       return controller.signal
     },
+    get isStopped() {
+      return isStopped
+    },
     now() {
       isStopped = true
       abort()
+      this.onStopped?.()
     },
+    onStopped: null,
   }
 }
 

@@ -7,8 +7,8 @@ export function preferSmallHeap(): void {
   setFlagsFromString('--optimize-for-size')
 }
 
-/** Keeps V8 from optimizing code, for the rest of the process. The optimizing compiler and its code take 10 to
- *  15 MB, which a command that runs short statements for some seconds need not spend. */
+/** Keeps V8 from optimizing code, for the rest of the process. The optimizing compiler and its code take 10
+ *  to 15 MB, which a command that runs short statements for some seconds need not spend. */
 export function avoidOptimizedCode(): void {
   setFlagsFromString('--no-opt')
 }

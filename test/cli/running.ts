@@ -29,20 +29,25 @@ export interface Running {
   readonly ended: Promise<Ended>
 }
 
-export function start(here: Home, args: readonly string[], env: NodeJS.ProcessEnv = {}): Running {
+export function start(
+  here: Home,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  stdin: 'ignore' | 'pipe' = 'ignore',
+): Running {
   const [file, argv] = commandLine(args)
   const child = spawn(file, argv, {
     cwd: here.cwd,
     env: { ...here.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
   })
   let [stdout, stderr] = ['', '']
   const watchers = new Set<() => void>()
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+  child.stdout!.setEncoding('utf8').on('data', (chunk: string) => {
     stdout += chunk
     for (const watch of watchers) watch()
   })
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+  child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
     stderr += chunk
     for (const watch of watchers) watch()
   })
@@ -61,7 +66,7 @@ export function start(here: Home, args: readonly string[], env: NodeJS.ProcessEn
     printed: () => stdout,
     complaints: () => stderr,
     kill: signal => void child.kill(signal),
-    closeOutput: () => void child.stdout.destroy(),
+    closeOutput: () => void child.stdout!.destroy(),
     says: text => until(() => stdout, text),
     complains: text => until(() => stderr, text),
   }

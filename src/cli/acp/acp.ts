@@ -118,14 +118,23 @@ function storeOpener(context: CommandContext): StoreOpener {
   const { target, isFile } = context.location()
   if (!isFile || !mayStartThreads()) return { open: () => context.store(), close: async () => undefined }
   let opening: Promise<ThreadedStore> | undefined
+  let isOpen = false
   return {
     open() {
       opening = import('./threaded-store.ts').then(({ openThreadedStore }) =>
         openThreadedStore({ target, cwd: context.cwd, memory: smallCache }),
       )
+      opening.then(
+        () => {
+          isOpen = true
+        },
+        () => undefined,
+      )
       return opening
     },
     async close() {
+      // Another process may have locked the file for longer.
+      if (!isOpen && context.signal.aborted) return
       const opened = await opening?.catch(() => undefined)
       await opened?.close()
     },

@@ -59,8 +59,10 @@ const patienceMs = 3_000
 /** All of stdin; null on a terminal, and if it is empty. Prints a hint if the end does not come, because a
  *  caller that forgets to close its pipe would hang without a message. */
 async function readStdin(context: CommandContext): Promise<Buffer | null> {
-  const { stdin, err, quiet, json } = context
+  const { stdin, err, quiet, json, signal } = context
   if (stdin.isTTY) return null
+  const stop = () => stdin.destroy(signal.reason as Error)
+  signal.addEventListener('abort', stop, { once: true })
   const reminder = setTimeout(() => {
     if (!quiet && !json)
       err.line(noteLine('waiting for the end of stdin (give it < /dev/null if there is none)', err))
@@ -79,5 +81,6 @@ async function readStdin(context: CommandContext): Promise<Buffer | null> {
     return all.length === 0 ? null : all
   } finally {
     clearTimeout(reminder)
+    signal.removeEventListener('abort', stop)
   }
 }

@@ -6,5 +6,5 @@ const graceMs = 300
 /** Ends the process soon, also if the command does not watch its signal. A transaction that has not been
  *  committed is undone. */
 export function exitSoon(): void {
-  setTimeout(() => process.exit(exitCode.interrupted), graceMs).unref()
+  setTimeout(() => process.exit(process.exitCode ?? exitCode.interrupted), graceMs).unref()
 }

@@ -27,8 +27,8 @@ export const discordCommand: CommandHandler = async (args, context) => {
   if (token === null) throw noToken()
   const api = context.env.SKEIN_DISCORD_API?.trim() || undefined
   if (hasOption(args, 'check')) return check(token, api, context)
-  const stop = untilSignal()
   const store = await context.store()
+  const stop = untilSignal()
   const { createDiscordChannel } = await import('../../channels/discord/channel.ts')
   const agents = createChannelAgents(args, context, config, store)
   const problem = (what: string, error: unknown) =>

@@ -95,7 +95,7 @@ export interface Engine {
   /** Runs each statement on its own, for programs that need no common snapshot. */
   query<T>(program: () => Program<T>): Promise<T>
   /** Runs all statements on one snapshot. If one request is expected, an engine may send it as a transaction
-   *  of its own, and a program that needs more begins again. */
+   *  of its own, and a program that needs more begins again. Blobs never change, so they may follow. */
   read<T>(program: () => Program<T>, expected?: 'one' | 'many'): Promise<T>
   /** Runs all statements in one transaction. `relaxed` does not wait for the disk, nor does `bulk`, for
    *  transactions that write much, one after another. `large` is durable, for more than 1 MB. `removing`

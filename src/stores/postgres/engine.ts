@@ -6,7 +6,8 @@ import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { retryChannel } from '../../system/debug.ts'
 import { finishInTurns } from '../../system/finish-in-turns.ts'
 import { systemSource } from '../../system/source.ts'
-import type { Engine, LargeProgram, Program, TokenMatch, WriteMode } from '../engine/engine.ts'
+import type { Engine, LargeProgram, Program, StatementCall, TokenMatch, WriteMode } from '../engine/engine.ts'
+import type { ParamsOf } from '../engine/statements.ts'
 import type { BatchResult, Naming } from './batch.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
 import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
@@ -224,6 +225,21 @@ export function postgresEngine(
       if (!isOne && !isBroken(error)) await link.run([rollback]).catch(link.spoil)
       throw error
     }
+    return step.done ? { value: step.value } : finishByContent(program, step.value, link)
+  }
+
+  /** Ends a program whose last statement reads blobs, without a transaction: a blob never changes, so it is
+   *  the same on every snapshot. Null if one was removed meanwhile, or if the program needs more. */
+  async function finishByContent<T>(
+    program: Program<T>,
+    call: StatementCall,
+    link: PooledConnection,
+  ): Promise<{ value: T } | null> {
+    if (call.name !== 'blobs') return null
+    const { hashes } = call.params as ParamsOf<'blobs'>
+    const result = callResult(call, (await link.run(statementsOf(call))).at(-1)!)
+    if (result.rows.length < hashes.length) return null
+    const step = program.next(result)
     return step.done ? { value: step.value } : null
   }
 }

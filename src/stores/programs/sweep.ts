@@ -68,7 +68,7 @@ export function* trashUnchanged(
   return trashed
 }
 
-/** The place after which a page of a list of the sweep begins: the time it is ordered by, and the engine's own
+/** The place after which a page of a list of the sweep begins: the time that orders it, and the engine's own
  *  order of conversations with the same time. */
 export interface SweepPosition {
   readonly at: number

@@ -7,6 +7,7 @@ import { type Message, type NewMessage, type RoleInput, textOf } from '../../cor
 import { collectPages } from '../../core/pages.ts'
 import { pathOf } from '../../core/path.ts'
 import type { Appended, BranchInConversation, Store } from '../../core/ports.ts'
+import type { SweepReceipt } from '../../core/removal.ts'
 import type { CaseContext, ContractCase } from './contract-case.ts'
 
 /** A valid conversation id and a valid message id that no store has. */
@@ -140,4 +141,15 @@ export async function assertSummarised(
     ({ first, last }) => `${first}..${last}`,
   )
   assert.deepEqual(stored.sort(), ranges.map(range => range.join('..')).sort())
+}
+
+/** The receipt of a sweep that had nothing to do. */
+export const idleSweep: SweepReceipt = {
+  dryRun: false,
+  skipped: false,
+  trashed: [],
+  purged: [],
+  next: null,
+  clockJumped: null,
+  remains: [],
 }

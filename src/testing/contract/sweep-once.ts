@@ -1,21 +1,11 @@
 import { strict as assert } from 'node:assert'
 import type { ConversationId } from '../../core/ids.ts'
-import { casesOf, rejects, writers } from './build.ts'
+import { casesOf, idleSweep, rejects, writers } from './build.ts'
 import type { ContractCase } from './contract-case.ts'
 
 const it = casesOf('sweep')
 const hour = 3_600_000
 const day = 24 * hour
-
-const idle = {
-  dryRun: false,
-  skipped: false,
-  trashed: [],
-  purged: [],
-  next: null,
-  clockJumped: null,
-  remains: [],
-}
 
 /** A sweep that is skipped if another process has swept a short time ago. */
 export const sweepOnceCases: readonly ContractCase[] = [
@@ -26,19 +16,19 @@ export const sweepOnceCases: readonly ContractCase[] = [
       ttlMs: day,
       expiresAt: new Date(clock.now + day),
     })
-    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), idle)
+    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), idleSweep)
     clock.now += day + 1 - hour
-    assert.deepEqual(await store.sweep(), idle)
+    assert.deepEqual(await store.sweep(), idleSweep)
     clock.now += hour - 1
-    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idle, skipped: true })
-    const due = { ...idle, dryRun: true, trashed: [conversation.id] }
+    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idleSweep, skipped: true })
+    const due = { ...idleSweep, dryRun: true, trashed: [conversation.id] }
     assert.deepEqual(await store.sweep({ ifOlderThanMs: hour, dryRun: true }), due)
     clock.now += 1
-    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idle, trashed: [conversation.id] })
-    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idle, skipped: true })
+    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idleSweep, trashed: [conversation.id] })
+    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idleSweep, skipped: true })
     // The clock of this process is behind that of the one that swept.
     clock.now -= 1_000
-    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idle, skipped: true })
+    assert.deepEqual(await store.sweep({ ifOlderThanMs: hour }), { ...idleSweep, skipped: true })
     await rejects(store.sweep({ ifOlderThanMs: -1 }), 'invalid')
   }),
   it('notes a jump of the clock once, if asked to sweep only if the last sweep is old enough', async ({
@@ -80,7 +70,7 @@ export const sweepOnceCases: readonly ContractCase[] = [
     const { trashed } = await store.sweep({ beforeTrash, trustClock: true })
     assert.deepEqual([trashed.toSorted(), passed.toSorted()], [[a, b].toSorted(), [a, b].toSorted()])
     assert.deepEqual(isInTrash, [false, false])
-    assert.deepEqual(await store.sweep({ beforeTrash }), idle)
+    assert.deepEqual(await store.sweep({ beforeTrash }), idleSweep)
     assert.equal(passed.length, 2)
   }),
   it('keeps an expired conversation that changes or whose archive fails meanwhile', async ({

@@ -4,22 +4,12 @@ import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { BranchInConversation } from '../../core/ports.ts'
 import type { SweepReceipt } from '../../core/removal.ts'
-import { appendTexts, casesOf, holder, rejects, said, say } from './build.ts'
+import { appendTexts, casesOf, holder, idleSweep, rejects, said, say } from './build.ts'
 import type { CaseContext, ContractCase } from './contract-case.ts'
 
 const it = casesOf('sweep')
 const hour = 3_600_000
 const day = 24 * hour
-
-const idle = {
-  dryRun: false,
-  skipped: false,
-  trashed: [],
-  purged: [],
-  next: null,
-  clockJumped: null,
-  remains: [],
-}
 
 /** A conversation of a work item, which expires after a day without activity, the default in S2. */
 function work(
@@ -53,17 +43,17 @@ export const sweepCases: readonly ContractCase[] = [
     clock.now += day + 1
     const kept = await work(world, 'task-2')
     const receipt = await store.sweep()
-    assert.deepEqual(receipt, { ...idle, trashed: [gone.conversation.id] })
+    assert.deepEqual(receipt, { ...idleSweep, trashed: [gone.conversation.id] })
     const after = await store.getConversation(gone.conversation.id)
     assert.deepEqual(after.trashedAt, new Date(clock.now))
     assert.ok(after.version > gone.conversation.version)
     assert.equal((await store.getConversation(kept.conversation.id)).trashedAt, null)
-    assert.deepEqual(await store.sweep(), idle)
+    assert.deepEqual(await store.sweep(), idleSweep)
   }),
 
   it('does nothing in an empty store', async ({ store }) => {
-    assert.deepEqual(await store.sweep(), idle)
-    assert.deepEqual(await store.sweep({ dryRun: true }), { ...idle, dryRun: true })
+    assert.deepEqual(await store.sweep(), idleSweep)
+    assert.deepEqual(await store.sweep({ dryRun: true }), { ...idleSweep, dryRun: true })
   }),
 
   it('never sweeps conversations of people, expired or not', async world => {
@@ -75,7 +65,7 @@ export const sweepCases: readonly ContractCase[] = [
       expiresAt: new Date(clock.now + hour),
     })
     clock.now += 30 * day
-    assert.deepEqual(await store.sweep(), idle)
+    assert.deepEqual(await store.sweep(), idleSweep)
     assert.deepEqual(purgedIn(await pass(world, 20 * day)), [])
     for (const { conversation } of [plain, expired]) {
       assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
@@ -86,7 +76,7 @@ export const sweepCases: readonly ContractCase[] = [
     const { store, clock } = world
     const { conversation } = await store.create({ task: 'endless' })
     clock.now += 400 * day
-    assert.deepEqual(await store.sweep(), idle)
+    assert.deepEqual(await store.sweep(), idleSweep)
     assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
   }),
 
@@ -171,14 +161,14 @@ export const sweepCases: readonly ContractCase[] = [
     const { conversation } = await work(world, 'task')
     clock.now += 2 * day
     const version = await store.versionOf(conversation.id)
-    const expected = { ...idle, dryRun: true, trashed: [conversation.id] }
+    const expected = { ...idleSweep, dryRun: true, trashed: [conversation.id] }
     assert.deepEqual(await store.sweep({ dryRun: true }), expected)
     assert.deepEqual(await store.sweep({ dryRun: true }), expected)
     assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
     assert.equal(await store.versionOf(conversation.id), version)
     // A dry run stores no time, so the first real sweep is still the first one.
     clock.now += 5 * day
-    assert.deepEqual(await store.sweep(), { ...idle, trashed: [conversation.id] })
+    assert.deepEqual(await store.sweep(), { ...idleSweep, trashed: [conversation.id] })
   }),
 
   it('does not count dry runs as sweeps', async world => {
@@ -289,11 +279,11 @@ export const sweepCases: readonly ContractCase[] = [
     const { conversation } = await work(world, 'task')
     clock.now += 100 * day
     const clockJumped = { from: new Date(from), to: new Date(clock.now) }
-    assert.deepEqual(await store.sweep({ dryRun: true }), { ...idle, dryRun: true, clockJumped })
-    assert.deepEqual(await store.sweep(), { ...idle, clockJumped })
+    assert.deepEqual(await store.sweep({ dryRun: true }), { ...idleSweep, dryRun: true, clockJumped })
+    assert.deepEqual(await store.sweep(), { ...idleSweep, clockJumped })
     assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
     clock.now += hour
-    assert.deepEqual(await store.sweep(), { ...idle, trashed: [conversation.id] })
+    assert.deepEqual(await store.sweep(), { ...idleSweep, trashed: [conversation.id] })
   }),
 
   it('only reports when the clock has jumped backwards', async world => {
@@ -308,7 +298,7 @@ export const sweepCases: readonly ContractCase[] = [
     clock.now -= day + 1
     const receipt = await store.sweep()
     assert.deepEqual(receipt, {
-      ...idle,
+      ...idleSweep,
       clockJumped: { from: new Date(jumpedFrom), to: new Date(clock.now) },
     })
     assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
@@ -322,14 +312,14 @@ export const sweepCases: readonly ContractCase[] = [
     clock.now += 100 * day
     const trashed = [conversation.id]
     assert.deepEqual(await store.sweep({ dryRun: true, trustClock: true }), {
-      ...idle,
+      ...idleSweep,
       dryRun: true,
       trashed,
     })
     assert.equal((await store.getConversation(conversation.id)).trashedAt, null)
-    assert.deepEqual(await store.sweep({ trustClock: true }), { ...idle, trashed })
+    assert.deepEqual(await store.sweep({ trustClock: true }), { ...idleSweep, trashed })
     // The time of the sweep is stored, so the next one finds no jump.
-    assert.deepEqual(await store.sweep(), idle)
+    assert.deepEqual(await store.sweep(), idleSweep)
   }),
 
   it('does not treat a day in either direction as a jump', async world => {

@@ -3,10 +3,11 @@ import { onTestFinished } from 'vitest'
 import { dialPostgres, throughPort } from '../../support/dial-postgres.ts'
 
 /** A proxy to the server that can be cut like a network. `cut` sees what a client sends and decides whether
- *  the connection breaks before the server gets it, right after, or not at all. */
+ *  the connection breaks before the server gets it, right after, or not at all. With a promise, the server
+ *  gets it when the promise is fulfilled. */
 export interface Proxy {
   readonly url: string
-  cut: (sent: Buffer) => 'before' | 'after' | null
+  cut: (sent: Buffer) => 'before' | 'after' | null | Promise<void>
 }
 
 export async function startProxy(url: string): Promise<Proxy> {
@@ -19,6 +20,13 @@ export async function startProxy(url: string): Promise<Proxy> {
     }
     client.on('data', sent => {
       const when = proxy.cut(sent)
+      if (when instanceof Promise) {
+        client.pause()
+        return void when.then(() => {
+          upstream.write(sent)
+          client.resume()
+        }, end)
+      }
       if (when === 'before') return end()
       if (when === 'after') {
         // The server receives everything and replies. The reply is lost.

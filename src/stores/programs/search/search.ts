@@ -130,9 +130,22 @@ function* scopeOf(query: SearchQuery, options: SearchOptions): Program<ReadonlyS
   const among =
     listed && filtered ? new Set([...listed].filter(conv => filtered.has(conv))) : (listed ?? filtered)
   if (query.conversation === null) return among
-  const { conversation } = yield* resolve(query.conversation)
-  const { conv } = yield* needConversation(conversation.id)
+  const conv = yield* convNamed(query.conversation)
   return new Set(among === null || among.has(conv) ? [conv] : [])
+}
+
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
+
+/** The conversation that `in:` names. A complete id and a key are found with one and two requests; what else
+ *  a person may type is resolved as everywhere. */
+function* convNamed(text: string): Program<Conv> {
+  const id = text.toLowerCase()
+  const withId = uuid.test(id) ? yield* later('conversationById', { id }) : () => []
+  const withKey = yield* first('conversationByKey', { key: text })
+  const [found] = withId()
+  if (!withKey && found) return found.conv
+  const named = withKey?.id ?? (yield* resolve(text)).conversation.id
+  return (yield* needConversation(named as ConversationId)).conv
 }
 
 /** The filters that only the tables of conversations can decide. */
