@@ -10,11 +10,12 @@ export interface AllConversations {
 export async function* eachConversation(
   store: Pick<Lister, 'listConversations'>,
   filter: ConversationFilter = {},
+  limit = 50,
 ): AsyncGenerator<ListedConversation> {
   for (let after: string | undefined, more = true; more; ) {
     const page = await store.listConversations({
       ...filter,
-      limit: 50,
+      limit,
       ...(after !== undefined && { after }),
     })
     yield* page.items

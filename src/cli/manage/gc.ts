@@ -93,11 +93,16 @@ async function plannedPurges(
   return [...due]
 }
 
+/** Large, because no index orders the trash as a list needs it: each page looks at all of it. */
+const trashPage = 300
+
 /** What has been in the trash long enough. The store also waits for two sweeps, as a safeguard of automatic
  *  ones; a person who runs `gc` has decided. */
 async function overdueIn(store: Lister, now: number): Promise<readonly ConversationId[]> {
   const overdue: ConversationId[] = []
-  for await (const { id, trashedAt } of yieldToEventLoop(eachConversation(store, { trashed: true })))
+  for await (const { id, trashedAt } of yieldToEventLoop(
+    eachConversation(store, { trashed: true }, trashPage),
+  ))
     if (trashedAt!.getTime() <= now - trashGraceMs) overdue.push(id)
   return overdue
 }
