@@ -12,7 +12,10 @@ const schemas: readonly (readonly [path: RegExp, schema: ZodType, hasIds: boolea
 export function checkedEvents(url: string, response: Response): Response {
   if (!response.body || !/^text\/event-stream/.test(response.headers.get('content-type') ?? ''))
     return response
-  const known = schemas.find(([path]) => path.test(new URL(url).pathname))
+  const { pathname } = new URL(url)
+  // The events of MCP are those of its protocol.
+  if (pathname === '/mcp') return response
+  const known = schemas.find(([path]) => path.test(pathname))
   if (!known) throw new Error(`the events of ${url} have no schema`)
   const [, schema, hasIds] = known
   const decoder = new TextDecoder()

@@ -21,14 +21,10 @@ import { handOverOptions } from '../model/hand-over.ts'
 import { agentSettings } from '../model/model-setup.ts'
 import { missingKey } from '../model/provider-keys.ts'
 import { noteLine } from '../output/print.ts'
-import type { StoreMemory } from '../store/open-configured-store.ts'
+import { smallCache } from '../store/open-configured-store.ts'
 import { shownLocation } from '../store/store-location.ts'
 import { lateStore } from './late-store.ts'
 import type { ThreadedStore } from './threaded-store.ts'
-
-/** The cache of a store that is a file: as large as SQLite's own, and not as the driver's. A load reads each
- *  page of the file once, so a larger cache would only take memory. */
-const smallCache: StoreMemory = { cacheBytes: 2_048_000 }
 
 /** `skein acp`: serves an editor on stdin and stdout, with our own agent or as a proxy that gives another
  *  agent a memory. */
@@ -122,7 +118,7 @@ function storeOpener(context: CommandContext): StoreOpener {
   return {
     open() {
       opening = import('./threaded-store.ts').then(({ openThreadedStore }) =>
-        openThreadedStore({ target, cwd: context.cwd, memory: smallCache }),
+        openThreadedStore({ target, cwd: context.cwd, memory: smallCache({ isFile }) }),
       )
       opening.then(
         () => {
@@ -156,7 +152,7 @@ async function serveOwn(args: Args, context: CommandContext, own: NamedOwnAgent 
   const config = await readConfig(context.cwd, context.env)
   const named = own === null || hasOption(args, 'model') ? args : withModel(args, own.settings.model)
   const choice = chooseModel(named, context.env, config)
-  const store = await context.store(context.location().isFile ? smallCache : {})
+  const store = await context.store(smallCache(context.location()))
   const say = (note: string) => {
     if (!context.quiet) context.err.line(noteLine(note, context.err))
   }

@@ -14,6 +14,7 @@ import { padEnd, padStart } from '../output/cut.ts'
 import { formatBytes, formatInteger, plural } from '../output/number.ts'
 import { type JsonMember, noteLine, printJsonObject } from '../output/print.ts'
 import { formatTime } from '../output/time.ts'
+import { smallCache } from '../store/open-configured-store.ts'
 import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { withArchive } from '../transfer/archive.ts'
@@ -21,14 +22,11 @@ import { yieldToEventLoop } from '../transfer/yield-to-event-loop.ts'
 import { eachConversation } from './all-conversations.ts'
 import { forgetLines, inputsOf, tellInputs } from './remnants.ts'
 
-/** Of SQLite. Each page is read once. */
-const cacheBytes = 2_000_000
-
 /** `skein gc`: moves expired conversations to the trash, and purges old ones from it. */
 export const gcCommand: CommandHandler = (args, context) => {
   preferSmallHeap()
   avoidOptimizedCode()
-  return withStore(context, sweep, { cacheBytes })
+  return withStore(context, sweep, smallCache(context.location()))
 
   async function sweep(opened: GcStore): Promise<number> {
     const store = withArchive(opened, await readConfig(context.cwd, context.env), context)

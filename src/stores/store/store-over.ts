@@ -1,5 +1,6 @@
 import { checkFunction, checkMethod, checkName, checkObject, checkText } from '../../core/check.ts'
-import { conversationId, messageId } from '../../core/ids.ts'
+import type { FollowOptions } from '../../core/follow.ts'
+import { type ConversationId, conversationId, messageId } from '../../core/ids.ts'
 import { thenDo } from '../../core/large/stepwise.ts'
 import type { ReadOptions, Store } from '../../core/ports.ts'
 import { parseQuery } from '../../core/search/query.ts'
@@ -26,7 +27,7 @@ import * as summaries from '../programs/summaries.ts'
 import * as tokens from '../programs/tokens.ts'
 import { restoreConversation, trashConversation } from '../programs/trash.ts'
 import * as turns from '../programs/turns.ts'
-import { readActivityStart, readFollowCursor } from './follow-cursor.ts'
+import type { FollowState } from './follow-cursor.ts'
 import { type FollowHub, followHub } from './follow-hub.ts'
 import { followTasks } from './follow-tasks.ts'
 import { listInPieces, purgeOne, sweepAll } from './in-pieces.ts'
@@ -41,6 +42,7 @@ import {
   largeSave,
   prepareItems,
 } from './new-messages.ts'
+import { readActivityStart, readFollowCursor } from './read-follow-cursor.ts'
 import { overviewsOf } from './read-overviews.ts'
 import { searchStore } from './search-store.ts'
 
@@ -309,18 +311,11 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
     follow(id, options = {}) {
       const [known, how] = [conversationId(id), checked.checkFollow(options)]
       const from = how.after === undefined ? null : readFollowCursor(how.after)
-      return lazily(async () => {
-        const { followConversation } = await import('./follow-conversation.ts')
-        return followConversation(engine, hub, known, from, how)
-      })
+      return follow(known, from, how)
     },
     followActivity(options = {}) {
       const { signal, ...start } = checked.checkFollowActivity(options)
-      const time = readActivityStart(start)
-      return lazily(async () => {
-        const { followActivity } = await import('./follow-activity.ts')
-        return followActivity(engine, hub, time, signal)
-      })
+      return followActivity(readActivityStart(start), signal)
     },
     followTasks(options = {}) {
       const { signal, ...start } = checked.checkFollowActivity(options)
@@ -331,6 +326,17 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
     [Symbol.asyncDispose]: close,
   }
 
+  // Loaded lazily: few programs follow.
+  async function* follow(id: ConversationId, from: FollowState | null, how: FollowOptions) {
+    const { followConversation } = await import('./follow-conversation.ts')
+    yield* followConversation(engine, hub, id, from, how)
+  }
+
+  async function* followActivity(since: number | null, signal: AbortSignal | undefined) {
+    const follow = await import('./follow-activity.ts')
+    yield* follow.followActivity(engine, hub, since, signal)
+  }
+
   async function close(): Promise<void> {
     hub.close()
     await engine.close()
@@ -339,11 +345,6 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
   function newId(given: string | undefined) {
     return conversationId(given ?? source.uuid())
   }
-}
-
-/** An iterable whose code is loaded when it is first read. */
-async function* lazily<T>(open: () => Promise<AsyncIterable<T>>): AsyncGenerator<T, void, void> {
-  yield* await open()
 }
 
 /** An engine whose writes wake the iterations that follow. */
