@@ -63,7 +63,7 @@ export async function bundleLibrary(folder: string): Promise<readonly LibraryFil
   })
   await library.close()
   inlineHelpers(join(folder, 'shared'))
-  shortenNames(join(folder, 'testing/index.js'))
+  for (const name of withShortNames) shortenNames(join(folder, `${name}.js`))
   for (const { fileName, type } of output) {
     const path = join(folder, fileName)
     if (type === 'chunk') writeFileSync(path, breakLines(readFileSync(path, 'utf8')))
@@ -73,8 +73,10 @@ export async function bundleLibrary(folder: string): Promise<readonly LibraryFil
   )
 }
 
-/** Shortens the names of functions in the contract of a store, the largest file: its assertions and the names
- *  of its cases say where a driver fails. */
+/** Files with short names of functions, because they are large. The assertions of the contract and the names
+ *  of its cases say where a driver fails; the service logs failures with the code of the error. */
+const withShortNames = ['testing/index', 'server/index', 'acp/index']
+
 function shortenNames(path: string): void {
   const { code, errors } = minifySync(path, readFileSync(path, 'utf8'), { ...smallest, module: true })
   if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('\n'))

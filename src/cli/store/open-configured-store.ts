@@ -5,8 +5,8 @@ import type { OpenOptions } from '../../stores/open.ts'
 /** What a command decides about its store. */
 export type StoreMemory = Pick<OpenOptions, 'cacheBytes'>
 
-/** The cache of a command that reads each page of a file once, so that the larger one of the driver would only
- *  take memory: as large as SQLite's own. PostgreSQL has none in this process. */
+/** The cache of a command that reads each page of a file once, so that the larger one of the driver would
+ *  only take memory: as large as SQLite's own. PostgreSQL has none in this process. */
 export function smallCache({ isFile }: { readonly isFile: boolean }): StoreMemory {
   return isFile ? { cacheBytes: 2_048_000 } : {}
 }

@@ -81,7 +81,6 @@ export interface DecodeNativeOptions {
  * const onProblem = ({ line, type }: { line: number; type: string }) => console.log(line, type)
  * for await (const { record } of decodeNative(lines, { onProblem })) console.log(record.kind)
  * // 2 fault
- * // 2 fault
  * ```
  */
 export async function* decodeNative(
