@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-/** Removes the declarations that no entry point of the package leads to: those of the command, and of parts
- *  that no public type mentions. The others are indented with tabs, which takes 35 kB less. Where no entry
- *  point exports anything from a file, its comments are removed, 70 kB: no program can name what they explain. */
+/** Removes the declarations that no entry point of the package leads to: those of the command, and of
+ *  parts that no public type mentions. The others are indented with tabs, which takes 35 kB less. Where no
+ *  entry point exports anything from a file, its comments are removed, 70 kB: no program can name what
+ *  they explain. */
 export function pruneTypes(folder: string, entries: readonly string[]): void {
   const starts = entries.map(entry => resolve(folder, entry.replace(/\.js$/, '.d.ts')))
   const reached = reachedFrom(starts, /(?:from |import\()'(\.[^']+)\.(?:ts|js)'/g)
