@@ -31,6 +31,9 @@ const timeout = plan.ms + 3_600_000
 const mostSlope = 1e6
 const mostGrowth = 4e6
 
+/** A thread has a heap of at most 8 MB for what lives long, and 2 for the rest. */
+const mostInThreads = 10e6
+
 /** SQLite begins a checkpoint at 16 MB, and readers may delay it. */
 const mostLogBytes = 32e6
 
@@ -82,14 +85,26 @@ const freshFile = () => join(freshFolder(), 'soak.db')
 
 function noteResult(
   name: string,
-  { operations, memory, heap, outside, inThreads, descriptors, threads, ...result }: SoakResult,
+  {
+    operations,
+    memory,
+    besideThreads,
+    heap,
+    outside,
+    inThreads,
+    descriptors,
+    threads,
+    ...result
+  }: SoakResult,
 ): void {
   note(`${name}: operations`, operations)
   note(`${name}: memory (MB)`, memory.last / 1e6)
   note(`${name}: slope (MB/h)`, memory.slope / 1e6)
   note(`${name}: growth (MB)`, memory.growth / 1e6)
   note(`${name}: slope outside the pages of V8 (MB/h)`, outside.slope / 1e6)
+  note(`${name}: slope without the heaps of threads (MB/h)`, besideThreads.slope / 1e6)
   note(`${name}: slope of the heaps of threads (MB/h)`, inThreads.slope / 1e6)
+  note(`${name}: heaps of threads, at most (MB)`, result.mostInThreads / 1e6)
   note(`${name}: heap (MB)`, heap.last / 1e6)
   note(`${name}: heap slope (MB/h)`, heap.slope / 1e6)
   note(`${name}: descriptors`, descriptors.join(' → '))
@@ -118,7 +133,9 @@ it('does not grow while it writes, reads, searches and forks (R28)', { timeout }
     expect(after, name).toBeLessThanOrEqual(before + 2)
     expect(result.mostLogBytes, name).toBeLessThan(mostLogBytes)
     if (!isFull) continue
-    for (const { growth, slope } of [result.memory, result.heap]) {
+    expect(result.memory.growth, name).toBeLessThan(mostGrowth)
+    expect(result.mostInThreads, name).toBeLessThan(mostInThreads)
+    for (const { growth, slope } of [result.besideThreads, result.heap]) {
       expect(growth, name).toBeLessThan(mostGrowth)
       if (minutes >= 60) expect(slope, name).toBeLessThan(mostSlope)
     }
@@ -135,7 +152,7 @@ it.each(['buffers', 'objects'] as const)(
     const result = await soak(subject, { ...plan, ms, warmUp, settleMs: 0, perSecond: 200 })
     await subject.stop()
     noteResult(`leaking ${leak}`, result)
-    for (const { growth, slope } of [result.memory, result.heap]) {
+    for (const { growth, slope } of [result.memory, result.besideThreads, result.heap]) {
       // Both quarters have a median, so three quarters of the operations lie between them.
       expect(growth).toBeGreaterThan((result.operations - warmUp) * 50_000 * 0.4)
       expect(slope).toBeGreaterThan(mostSlope)

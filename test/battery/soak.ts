@@ -44,9 +44,14 @@ export interface Trend {
 export interface SoakResult {
   readonly operations: number
   readonly memory: Trend
+  /** The resident memory without the heaps of threads. Each of those is limited, and fills with garbage up to
+   *  its limit: in an hour, a slope of up to 1 MB comes and goes with it. */
+  readonly besideThreads: Trend
   readonly heap: Trend
   readonly outside: Trend
   readonly inThreads: Trend
+  /** The most that the heaps of threads had. */
+  readonly mostInThreads: number
   /** The most open files and sockets in the first quarter and in the last. */
   readonly descriptors: readonly [number, number]
   /** The fewest threads and the most. */
@@ -111,9 +116,11 @@ export async function soak(subject: SoakSubject, plan: SoakPlan): Promise<SoakRe
   return {
     operations: n,
     memory: trendOf(reports.map(({ at, memory }) => [at, memory])),
+    besideThreads: trendOf(reports.map(({ at, memory, inThreads }) => [at, memory - inThreads])),
     heap: trendOf(reports.map(({ at, heap }) => [at, heap])),
     outside: trendOf(reports.map(({ at, outside }) => [at, outside])),
     inThreads: trendOf(reports.map(({ at, inThreads }) => [at, inThreads])),
+    mostInThreads: Math.max(...reports.map(({ inThreads }) => inThreads)),
     descriptors: [Math.max(0, ...firstOf(descriptors)), Math.max(0, ...lastOf(descriptors))],
     threads: [Math.min(...threads), Math.max(...threads)],
     mostLogBytes,
