@@ -44,8 +44,8 @@ export interface Trend {
 export interface SoakResult {
   readonly operations: number
   readonly memory: Trend
-  /** The resident memory without the heaps of threads. Each of those is limited, and fills with garbage up to
-   *  its limit: in an hour, a slope of up to 1 MB comes and goes with it. */
+  /** The resident memory without the heaps of threads, to see what a slope consists of. It has no limit of
+   *  its own: R28 is about all resident memory. */
   readonly besideThreads: Trend
   readonly heap: Trend
   readonly outside: Trend
