@@ -337,7 +337,8 @@ async function* keptBy(swept: Swept, store: Lister, now: number): AsyncGenerator
     if (task !== null && !gone.has(id)) yield { id, reason: 'someone is answering' }
 }
 
-/** Counts them. Without a dry run, what was moved to the trash is no longer listed. */
+/** Counts the expired conversations that a sweep keeps. After a real sweep, those that it moved to the trash
+ *  are not in the list of expired ones; after a dry run they still are. */
 async function countKept(
   { dryRun, trashed, clockJumped }: Swept,
   store: Lister,

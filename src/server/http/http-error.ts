@@ -9,6 +9,9 @@ interface HttpErrorEntry {
 
 const seeDocument = 'All addresses are in the OpenAPI document: /api/v1/openapi.json'
 
+/** The hint of failures whose cause is not for clients. */
+export const seeLog = 'The log of the service names the cause, with the request_id of this response.'
+
 /** The refusals that only HTTP knows. All other problems have the code of a `SkeinError`. */
 export const httpErrors = {
   token_in_url: { status: 400, title: 'The URL contains a token', hint: null },
@@ -34,7 +37,7 @@ export const httpErrors = {
   failure: {
     status: 500,
     title: 'The service failed',
-    hint: 'The log of the service names the cause, with the request_id of this response.',
+    hint: seeLog,
   },
   no_models: {
     status: 503,

@@ -15,7 +15,7 @@ import {
   SkeinError,
 } from '../../core/errors.ts'
 import { withoutSecrets } from '../../system/secrets.ts'
-import { HttpError, httpErrors } from './http-error.ts'
+import { HttpError, httpErrors, seeLog } from './http-error.ts'
 import { etagOf } from './precondition.ts'
 
 /** The status of an error, and the title that all errors of its code have. */
@@ -28,19 +28,18 @@ interface StatusEntry {
   readonly hint: string | null
 }
 
-const seeDocument = 'The fields of every request are in /api/v1/openapi.json.'
-const seeLog = 'The log of the service names the cause, with the request_id of this response.'
-const tryAgain = 'Try again. The log of the service names the cause, with the request_id of this response.'
+const seeFields = 'The fields of every request are in /api/v1/openapi.json.'
+const tryAgain = `Try again. ${seeLog}`
 
 /** The status of every error code. A new error code does not compile without one. */
 export const statusOf: Readonly<Record<ErrorCode, StatusEntry>> = {
-  invalid: { status: 400, title: 'The request is invalid', hint: seeDocument },
+  invalid: { status: 400, title: 'The request is invalid', hint: seeFields },
   ambiguous_id: {
     status: 400,
     title: 'The text matches several ids',
     hint: 'Send more characters of the id.',
   },
-  not_found: { status: 404, title: 'There is no such thing', hint: null },
+  not_found: { status: 404, title: 'Not found', hint: null },
   conflict: {
     status: 409,
     title: 'Another writer was first',

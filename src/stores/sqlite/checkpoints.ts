@@ -106,7 +106,8 @@ export function checkpoints(db: Database): Checkpoints {
     })
   }
 
-  /** Afterwards, copies the few pages that were written meanwhile, or all of them if there is no thread. */
+  /** Has the thread copy the log, several times if others write meanwhile, and copies the last few pages
+   *  here. Without a thread, all of them are copied here. */
   async function copyByThread(least: number): Promise<void> {
     const { askThread } = await loadThread()
     for (let passes = 1; passes <= mostPasses; passes++) {
