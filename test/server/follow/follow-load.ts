@@ -74,6 +74,8 @@ export async function followLoad(load: FollowLoad): Promise<FollowLoadResult> {
 
   const before = await memoryOf(servers)
   const followers = await follow()
+  // A stream begins with the activity of the last minute, which waits in the server until it is sent.
+  await arrived(() => followers.every(one => one.active.size === load.conversations))
   const connected = await memoryOf(servers)
   const sent = conversations.map(() => 0)
   const writing = AbortSignal.timeout(load.seconds * 1_000)
@@ -83,9 +85,7 @@ export async function followLoad(load: FollowLoad): Promise<FollowLoadResult> {
   loaded.push(await memoryOf(servers))
   await Promise.all(writers)
   loaded.push(await memoryOf(servers))
-  const isComplete = () => followers.every(one => one.received >= sent[one.conversation]!)
-  for (const end = performance.now() + lastEventsMs; !isComplete() && performance.now() < end; )
-    await pause(20)
+  await arrived(() => followers.every(one => one.received >= sent[one.conversation]!))
   for (const one of followers) {
     if (one.received < sent[one.conversation]!)
       one.faults.push(`${one.received} of ${sent[one.conversation]} messages have arrived`)
@@ -120,6 +120,12 @@ export async function followLoad(load: FollowLoad): Promise<FollowLoadResult> {
       )
     }
   }
+}
+
+/** Waits until everything has arrived, but not for longer than `lastEventsMs`. */
+async function arrived(isComplete: () => boolean): Promise<void> {
+  for (const end = performance.now() + lastEventsMs; !isComplete() && performance.now() < end; )
+    await pause(20)
 }
 
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0)
@@ -192,6 +198,8 @@ interface LoadFollower {
   /** The number of its conversation. */
   readonly conversation: number
   readonly received: number
+  /** The conversations whose activity has arrived. */
+  readonly active: ReadonlySet<string>
   readonly faults: string[]
   readonly latencies: number[]
   close(): void
@@ -210,6 +218,7 @@ async function startFollower(port: number, id: string, conversation: number): Pr
   if (response.statusCode !== 200) throw new Error(`GET ${path}: ${response.statusCode}`)
   const faults: string[] = []
   const latencies: number[] = []
+  const active = new Set<string>()
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
   let received = 0
   let rest = ''
@@ -227,6 +236,7 @@ async function startFollower(port: number, id: string, conversation: number): Pr
   await begun
   return {
     conversation,
+    active,
     faults,
     latencies,
     get received() {
@@ -240,6 +250,7 @@ async function startFollower(port: number, id: string, conversation: number): Pr
 
   function take(event: string): void {
     if (event.includes('event: branches\n')) begin()
+    if (event.includes('event: activity\n')) active.add(/"conversation":"([^"]+)"/.exec(event)![1]!)
     if (!event.includes('event: message\n')) return
     const [, n, at] = /load (\d+) ([\d.]+) end/.exec(event) ?? []
     if (n === undefined) return
