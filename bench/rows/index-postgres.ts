@@ -9,6 +9,11 @@ const messages = { quick: 4_000, normal: 40_000 }
 /** Of a conversation. */
 const longest = 4_000
 
+const whyPairs =
+  'of the 247 entries of a message, 160 are pairs of adjacent words, by which a phrase of common words is ' +
+  'found in milliseconds (decision 29). Without them it takes 0.15 ms. The client takes 0.08 to 0.1 of the ' +
+  'time, the table 0.1, and GIN the rest.'
+
 export const indexPostgresSuite: Suite = {
   name: 'index',
   when: 'byName',
@@ -41,6 +46,7 @@ export const indexPostgresSuite: Suite = {
         value,
         goal: 0.3,
         note: 'the median of the rounds; the goal is in ms',
+        why: whyPairs,
       }
       return [line]
     } finally {

@@ -11,11 +11,13 @@ const digits = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /** Adds the numbers of all pairs of adjacent tokens of a text. The tokens are those of `tokenize`. */
 export function addPairs(tokens: readonly Token[], found: Set<number>): void {
-  const starts: number[] = []
-  for (const [i, { from }] of tokens.entries()) starts[from] ??= i
   const hashes = tokens.map(token => hash(token.text))
-  for (const [i, { to, text }] of tokens.entries()) {
-    for (let next = starts[to]; next !== undefined && tokens[next]?.from === to; next++) {
+  // Tokens are ordered by `from`, so those that begin at a position follow each other.
+  const starts: number[] = []
+  for (let i = 0; i < tokens.length; i++) starts[tokens[i]!.from] ??= i
+  for (let i = 0; i < tokens.length; i++) {
+    const { to, text } = tokens[i]!
+    for (let next = starts[to] ?? tokens.length; tokens[next]?.from === to; next++) {
       if (isPaired(text, tokens[next]!.text)) found.add(combine(hashes[i]!, hashes[next]!))
     }
   }

@@ -1,3 +1,4 @@
+import { finishAtOnce, type Stepwise } from '../large/stepwise.ts'
 import { clip, utf8Length } from './clip.ts'
 import { ESCAPE, escapeEnd } from './escapes.ts'
 import {
@@ -59,22 +60,41 @@ export function tokenizeQuery(text: string): Token[] {
 /** PostgreSQL refuses a tsvector of 1 MB. This much token text is safely below it. */
 const mostIndexedBytes = 512 * 1024
 
-/** What to index for a message: the distinct tokens, in order of first appearance, and the numbers of their
- *  pairs (`addPairs`). Tokens are those of the searched beginning (`clip`) of each text, up to 512 KiB of
- *  UTF-8; the names of all pairs have 160 KiB. */
-export function indexTokens(texts: readonly string[]): { tokens: string[]; pairs: ReadonlySet<number> } {
+/** A text of so many characters is indexed in steps, which take up to 10 ms each for the longest. */
+const longText = 65_536
+
+/** The words of a message that the index stores. */
+export interface IndexedWords {
+  /** The distinct tokens, in order of first appearance. */
+  readonly tokens: string[]
+  /** The numbers of their pairs (`addPairs`). */
+  readonly pairs: ReadonlySet<number>
+}
+
+/** What to index for a message. Tokens are those of the searched beginning (`clip`) of each text, up to 512
+ *  KiB of UTF-8; the names of all pairs have 160 KiB. */
+export function indexTokens(texts: readonly string[]): IndexedWords {
+  return finishAtOnce(indexTokensInSteps(texts))
+}
+
+/** Pauses within and after each long text. */
+export function* indexTokensInSteps(texts: readonly string[]): Stepwise<IndexedWords> {
   const distinct = new Set<string>()
   const pairs = new Set<number>()
   let bytes = 0
   for (const text of texts) {
+    const isLong = text.length > longText
     const tokens = tokenize(clip(text))
+    if (isLong) yield
     addPairs(tokens, pairs)
+    if (isLong) yield
     for (const token of tokens) {
       if (bytes > mostIndexedBytes) break
       if (distinct.has(token.text)) continue
       bytes += utf8Length(token.text)
       if (bytes <= mostIndexedBytes) distinct.add(token.text)
     }
+    if (isLong) yield
   }
   return { tokens: [...distinct], pairs }
 }

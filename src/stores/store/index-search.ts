@@ -1,6 +1,7 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
 import { ReadOnlyError, StorageFullError } from '../../core/errors.ts'
 import type { IndexOptions } from '../../core/listing.ts'
+import { finishInTurns } from '../../system/finish-in-turns.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
 import { type ClaimMode, claimIndexing } from '../programs/search/claim-indexing.ts'
@@ -9,6 +10,7 @@ import {
   countIndexParts,
   type IndexBatch,
   type IndexPass,
+  makeEntries,
   readBatch,
   tidyIndex,
   type UnindexedPage,
@@ -44,10 +46,11 @@ export function createIndexer(engine: Engine): Indexer {
       const busy = performance.eventLoopUtilization()
       const batch = await engine.query(() => readBatch(pass, size))
       if (batch.marks.length === 0) return batch
+      const entries = await finishInTurns(makeEntries(batch))
       const now = engine.source.now()
       lease = await engine.write(function* () {
         const until = yield* claimIndexing({ held: lease, now, mode })
-        if (until !== null) yield* writeBatch(batch)
+        if (until !== null) yield* writeBatch(batch, entries)
         return until
       }, 'bulk')
       if (lease === null) return null

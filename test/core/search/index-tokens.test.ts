@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { pairName } from '../../../src/core/search/pairs.ts'
 import { termOf } from '../../../src/core/search/term.ts'
-import { indexTokens as index } from '../../../src/core/search/tokenize.ts'
+import { indexTokens as index, indexTokensInSteps } from '../../../src/core/search/tokenize.ts'
 
 const indexTokens = (texts: readonly string[]) => index(texts).tokens
 const bytes = (texts: readonly string[]) => Buffer.byteLength(texts.join(''))
@@ -31,6 +31,11 @@ describe('indexTokens', () => {
     expect(bytes(all)).toBeGreaterThan(512 * 1024 - 64 * 3)
     expect(bytes(all)).toBeLessThanOrEqual(512 * 1024)
     expect(indexTokens(texts)).toEqual(all)
+  })
+  it('pauses at long texts only', () => {
+    const pauses = (texts: readonly string[]) => [...indexTokensInSteps(texts)].length
+    expect(pauses(['short', 'x '.repeat(30_000)])).toBe(0)
+    expect(pauses(['short', 'x '.repeat(40_000), 'x '.repeat(40_000)])).toBe(6)
   })
   it('measures the 512 KiB in UTF-8', () => {
     const han = (at: number) => String.fromCharCode(0x4e00 + (at % 20_000))

@@ -1,8 +1,9 @@
 import type { Block } from '../../../core/block.ts'
 import { decodeBody } from '../../../core/body.ts'
+import type { Stepwise } from '../../../core/large/stepwise.ts'
 import { pairName } from '../../../core/search/pairs.ts'
 import { textsOf } from '../../../core/search/texts.ts'
-import { indexTokens } from '../../../core/search/tokenize.ts'
+import { indexTokensInSteps } from '../../../core/search/tokenize.ts'
 import { all, first, type Program, run } from '../../engine/engine.ts'
 import type { Conv, IndexMark, MessageSpan, SpanRow, UnindexedRow } from '../../engine/rows.ts'
 import { loadBlobs } from '../content.ts'
@@ -34,10 +35,10 @@ export interface BatchSize {
   readonly chars: number
 }
 
-/** Entries for messages above the marks, and the marks to set with them. */
+/** Messages above the marks, and the marks to set with their entries. */
 export interface IndexBatch {
   readonly marks: readonly IndexMark[]
-  readonly entries: readonly IndexEntry[]
+  readonly messages: readonly BatchMessage[]
   /** The messages that were read, including those without a text. */
   readonly count: number
   readonly chars: number
@@ -45,14 +46,20 @@ export interface IndexBatch {
   readonly next: IndexPass | null
 }
 
-interface IndexEntry {
+/** A message of a batch, with its texts. */
+interface BatchMessage extends Pick<SpanRow, 'conv' | 'seq' | 'at' | 'role'> {
+  readonly texts: readonly string[]
+}
+
+/** What the index stores of a message. */
+export interface IndexEntry {
   readonly conv: Conv
   readonly seq: number
   readonly at: number
   readonly tokens: string
 }
 
-/** Reads the next messages above the marks and makes their entries. */
+/** Reads the texts of the next messages above the marks. */
 export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch> {
   const { ends } = pass
   const found = yield* all('unindexed', { after: pass.after, limit: size.messages })
@@ -67,7 +74,7 @@ export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch
   }
   const rows = Map.groupBy(yield* all('messagesIn', { spans }), row => row.conv)
   const marks: IndexMark[] = []
-  const entries: IndexEntry[] = []
+  const messages: BatchMessage[] = []
   let count = 0
   let chars = 0
   let { after } = pass
@@ -77,7 +84,7 @@ export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch
       if (chars >= size.chars) break
       const [texts = null] = yield* readTexts([row])
       if (texts) {
-        entries.push({ conv, seq: row.seq, at: row.at, tokens: tokensOf(row, texts) })
+        messages.push({ conv, seq: row.seq, at: row.at, role: row.role, texts })
         for (const text of texts) chars += text.length
       }
       mark = row.seq + 1
@@ -86,26 +93,31 @@ export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch
     const isStopped = chars >= size.chars
     if (!isStopped) mark = Math.max(lo, hi + 1)
     if (mark > lo) marks.push({ conv, seq_from: lo, seq_to: mark })
-    if (isStopped || !isWhole) return { marks, entries, count, chars, next: { after, ends } }
+    if (isStopped || !isWhole) return { marks, messages, count, chars, next: { after, ends } }
     after = conv
   }
   const isEnd = spans.length === found.length && found.length < size.messages
-  return { marks, entries, count, chars, next: isEnd ? null : { after, ends } }
+  return { marks, messages, count, chars, next: isEnd ? null : { after, ends } }
+}
+
+/** Makes the entries of a batch. */
+export function* makeEntries({ messages }: IndexBatch): Stepwise<IndexEntry[]> {
+  const entries: IndexEntry[] = []
+  for (const { conv, seq, at, role, texts } of messages) {
+    const marks = [scopes.everything, scopes.role(role), scopes.conversation(conv)]
+    const { tokens, pairs } = yield* indexTokensInSteps(texts)
+    entries.push({ conv, seq, at, tokens: [...marks, ...tokens, ...Array.from(pairs, pairName)].join(' ') })
+  }
+  return entries
 }
 
 /** Writes the entries of a batch. Texts are read before, outside of this transaction: messages that were
  *  erased or deleted since then get no entry, and a conversation that another process has indexed since
  *  then is left out. */
-export function* writeBatch({ marks, entries }: IndexBatch): Program<void> {
+export function* writeBatch({ marks }: IndexBatch, entries: readonly IndexEntry[]): Program<void> {
   // Locks the conversations. Messages erased or deleted from here on are removed from the index again.
   const ours = new Set((yield* all('markIndexed', { marks })).map(({ conv }) => conv))
   for (const entry of entries) if (ours.has(entry.conv)) yield* run('putSearchEntry', entry)
-}
-
-function tokensOf({ conv, role }: SpanRow, texts: readonly string[]): string {
-  const marks = [scopes.everything, scopes.role(role), scopes.conversation(conv)]
-  const { tokens, pairs } = indexTokens(texts)
-  return [...marks, ...tokens, ...Array.from(pairs, pairName)].join(' ')
 }
 
 const countedAtOnce = 2_000
