@@ -22,6 +22,7 @@ import {
 import { exitCode } from './command-line/exit-code.ts'
 import { exitSoon } from './command-line/exit-soon.ts'
 import { checkFields, fieldNames } from './command-line/json-fields.ts'
+import { onHangUp } from './command-line/on-hang-up.ts'
 import { parseArgs } from './command-line/parse-args.ts'
 import { UsageError } from './command-line/usage-error.ts'
 import { findCommand, storeCommands } from './find-command.ts'
@@ -49,8 +50,9 @@ function onLost(error: Error): void {
   process.exit('code' in error && error.code === 'EPIPE' ? exitCode.ok : exitCode.failure)
 }
 
-/** How long an answer may take to be stored after its reader has closed the pipe. */
-const patienceMs = 3_000
+/** How long an answer may take to be stored after its reader has closed the pipe or the terminal. Longer than
+ *  a command waits for a locked store, twice, before it writes what is not saved to a file. */
+const patienceMs = 15_000
 
 async function run(argv: readonly string[], how: ReportOptions): Promise<number> {
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
@@ -89,8 +91,11 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
   }
   // Only for commands that use the signal. Without a handler the process ends at once, also while it is
   // blocked by a full pipe, where no handler could run.
-  const watch = () =>
-    void (process.listeners('SIGTERM').includes(terminate) || process.once('SIGTERM', terminate))
+  const watch = () => {
+    if (process.listeners('SIGTERM').includes(terminate)) return
+    process.once('SIGTERM', terminate)
+    onHangUp(terminate)
+  }
   if (command.group === 'Talk') watch()
   const cwd = workingDirectory()
   const err = openOutput(2, process.env, outputOptions)
@@ -140,6 +145,7 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     return printErrorReport({ ...problem, hint }, error, context.err, how)
   } finally {
     process.removeListener('SIGTERM', terminate)
+    process.removeListener('SIGHUP', terminate)
     const store = await opening?.catch(() => undefined)
     await store?.close()
     // Everything is stored. An unfinished attempt to open the store must not delay the end.

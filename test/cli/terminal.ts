@@ -21,6 +21,8 @@ export interface Terminal {
   /** The exit code. */
   readonly ended: Promise<number>
   kill(signal?: string): void
+  /** Closes the window: the terminal is gone, and the system sends SIGHUP. */
+  hangUp(): void
   [Symbol.dispose](): void
 }
 
@@ -113,6 +115,7 @@ export function program(
     },
     ended,
     kill: signal => pty.kill(signal),
+    hangUp: () => (pty as IPty & { destroy(): void }).destroy(),
     [Symbol.dispose]() {
       if (!over) pty.kill('SIGKILL')
     },

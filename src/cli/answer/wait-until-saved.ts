@@ -66,15 +66,18 @@ export async function waitUntilSaved(
  *  nowhere else. */
 async function keepUnsaved(unsaved: Unsaved, context: CommandContext): Promise<void> {
   const { messages } = unsaved
-  const { err, canAsk, json, signal } = context
+  const { err, canAsk, json, signal, stdin } = context
   const note = (text: string) => err.line(noteLine(text, err))
   const asks = canAsk && !json && !signal.aborted
   note(`${plural(messages.length, 'message')} could not be saved:`)
   for (const message of messages) err.line(gistLine(message, context))
-  if (asks && !(await isWanted(context))) return note('not kept: copy what you need')
+  const isWanted = asks && (await wantsFile(context))
+  // A terminal that was closed at the question has not answered it.
+  const hasGone = signal.aborted || stdin.readableEnded || stdin.destroyed
+  if (asks && !isWanted && !hasGone) return note('not kept: copy what you need')
   const { unsavedText } = await import('./unsaved-records.ts')
   const { text, joins } = await unsavedText(unsaved, context)
-  const file = writeSomewhere(text, foldersFor(context, asks), context, note)
+  const file = writeSomewhere(text, foldersFor(context, isWanted), context, note)
   if (file === null) {
     note('they are nowhere else, so here they are. Copy what you need:')
     for (const message of messages) err.line(err.style.safe(textOf(message)))
@@ -86,9 +89,10 @@ async function keepUnsaved(unsaved: Unsaved, context: CommandContext): Promise<v
   note(`kept in ${where}. ${how}: ${skeinCommand(context)} import ${name}`)
 }
 
-/** Where to keep them. If the first folder is on a full disk, another one may not be. */
-function foldersFor({ cwd, env }: CommandContext, asks: boolean): ReadonlySet<string> {
-  return new Set([asks ? cwd : dataFolder(env), env.HOME ?? homedir(), env.TMPDIR ?? tmpdir()])
+/** Where to keep them: where the user is who said yes, or with the data. If that folder is on a full disk,
+ *  another one may not be. */
+function foldersFor({ cwd, env }: CommandContext, isWanted: boolean): ReadonlySet<string> {
+  return new Set([isWanted ? cwd : dataFolder(env), env.HOME ?? homedir(), env.TMPDIR ?? tmpdir()])
 }
 
 /** Writes a file into the first of the folders that takes it. Returns null if none does. */
@@ -113,7 +117,7 @@ function writeSomewhere(
 }
 
 /** Ctrl+C means no. */
-function isWanted(context: CommandContext): Promise<boolean> {
+function wantsFile(context: CommandContext): Promise<boolean> {
   return confirm('write them to a file, to import later?', context).catch(() => false)
 }
 

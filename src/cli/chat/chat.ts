@@ -108,19 +108,24 @@ export async function startChat(
   }
   options.onChat?.(parts)
   try {
-    if (setup.choice.from === 'nothing' && !quiet)
-      for (const line of demoLines(context, { isIncognito })) say(line)
-    printHeader(chosen, context, options.keptIn)
-    const code = await (keyboard ? chatOnTerminal(parts, keyboard, chosen) : chatInLines(parts))
-    keyboard?.close()
-    if (!(await waitUntilSaved(store, context, parts.saving))) return exitCode.failure
+    let isSaved = false
+    let code: number = exitCode.interrupted
+    try {
+      if (setup.choice.from === 'nothing' && !quiet)
+        for (const line of demoLines(context, { isIncognito })) say(line)
+      printHeader(chosen, context, options.keptIn)
+      code = await (keyboard ? chatOnTerminal(parts, keyboard, chosen) : chatInLines(parts))
+    } catch (error) {
+      if (!context.signal.aborted) throw error
+    } finally {
+      // However the chat has ended: words that are not in the store exist nowhere else.
+      keyboard?.close()
+      isSaved = await waitUntilSaved(store, context, parts.saving)
+    }
+    if (!isSaved) return exitCode.failure
     if (keyboard) await printLeaving(parts, options.continueWith)
     return code
-  } catch (error) {
-    if (!context.signal.aborted) throw error
-    return exitCode.interrupted
   } finally {
-    keyboard?.close()
     await controller.close()
   }
 }

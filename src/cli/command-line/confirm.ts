@@ -11,6 +11,8 @@ export async function confirm(question: string, context: CommandContext): Promis
   })
   const stop = new AbortController()
   lines.on('SIGINT', () => stop.abort(new DOMException('interrupted', 'AbortError')))
+  // A terminal that was closed cannot be read or set: its input has ended.
+  lines.on('error', () => undefined)
   // The end of the input means no.
   const ended = new Promise<string>(resolve => lines.on('close', () => resolve('')))
   try {

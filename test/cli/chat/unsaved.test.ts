@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { textOf } from '../../../src/core/message.ts'
 import { pathOf } from '../../../src/core/path.ts'
@@ -29,11 +29,12 @@ function lockedNote({ pid }: FileLock): RegExp {
   return new RegExp(words.join(' ').replaceAll(' ', '\\s+'))
 }
 
-/** The unsaved messages in a file, imported when the store is free again. */
-async function importKept(here: Home): Promise<void> {
-  const [file] = readdirSync(here.cwd).filter(name => name.startsWith('skein-unsaved-'))
-  expect(statSync(join(here.cwd, file!)).mode & 0o777).toBe(0o600)
-  const imported = await here.skein(['import', file!])
+/** The unsaved messages in a file of the folder, imported when the store is free again. */
+async function importKept(here: Home, folder = here.cwd): Promise<void> {
+  const [name] = readdirSync(folder).filter(name => name.startsWith('skein-unsaved-'))
+  const file = join(folder, name!)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const imported = await here.skein(['import', file])
   expect([imported.code, imported.stderr]).toEqual([
     0,
     expect.stringMatching(/^imported 2 messages, 1 branch/),
@@ -90,6 +91,34 @@ describe.concurrent('a chat whose store is locked', () => {
       await importKept(here)
     },
   )
+
+  it('writes unsaved messages to a file when its terminal is closed', async () => {
+    using here = home()
+    using chat = await chatIn(here)
+    using lock = await lockFile(dataFile(here))
+    chat.type('/say the second answer\r')
+    await chat.seeNext(/ · 2 not saved\n› $/)
+    chat.hangUp()
+    await chat.ended
+    await lock.release()
+    await importKept(here, dirname(dataFile(here)))
+  })
+
+  it('writes them to a file when its terminal is closed at the question whether to', async () => {
+    using here = home()
+    using chat = await chatIn(here)
+    using lock = await lockFile(dataFile(here))
+    chat.type('/say the second answer\r')
+    await chat.seeNext(/ · 2 not saved\n› $/)
+    chat.type('\x04')
+    await chat.seeNext('waiting for the store to save 2 messages')
+    chat.type('\x03')
+    await chat.seeNext('write them to a file, to import later? y/N')
+    chat.hangUp()
+    await chat.ended
+    await lock.release()
+    await importKept(here, dirname(dataFile(here)))
+  })
 
   it('says what is lost when Ctrl+C is pressed twice during an answer, and offers the file', async () => {
     using here = home()

@@ -131,6 +131,9 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
   const onExit = () => raw(false)
   process.once('exit', onExit)
   stdin.setEncoding('utf8')
+  // A terminal that was closed cannot be read or set. Stays for as long as the process lives, because the
+  // chat that ends then still restores it.
+  stdin.on('error', onEnd)
   output.stream.on('resize', onResize)
   context.signal.addEventListener('abort', onEnd)
   attach()
