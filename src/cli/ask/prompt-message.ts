@@ -79,6 +79,10 @@ async function readStdin(context: CommandContext): Promise<Buffer | null> {
     }
     const all = Buffer.concat(chunks)
     return all.length === 0 ? null : all
+  } catch (error) {
+    // nohup replaces a terminal by an input that cannot be read.
+    if (error instanceof Error && 'code' in error && error.code === 'EBADF') return null
+    throw error
   } finally {
     clearTimeout(reminder)
     signal.removeEventListener('abort', stop)
