@@ -166,13 +166,17 @@ async function openFile(path: string, settings: string): Promise<Database> {
   }
 }
 
-/** Created here, so that only the owner can read it. SQLite gives its other files the same mode. */
+/** Created here, so that only the owner can read it. SQLite gives its other files the same mode. A file that
+ *  is there is not opened: closing any handle of it would release the locks of all stores that this process
+ *  has on it, and another program could then remove the write-ahead log under them. */
 function makeFile(path: string): void {
+  const isFile = () => statSync(path, { throwIfNoEntry: false })?.isFile() === true
+  if (isFile()) return
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     closeSync(openSync(path, 'a', 0o600))
   } catch (error) {
-    // The file may still be readable.
-    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) throw error
+    // Another process may have created it meanwhile.
+    if (!isFile()) throw error
   }
 }

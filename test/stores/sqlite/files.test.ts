@@ -92,6 +92,23 @@ describe('the files of a store', () => {
     expect(modeOf(file)).toBe(0o660)
   })
 
+  // Another program may remove the write-ahead log of a file that nobody has locked, and what was written
+  // since then is lost: SQLite before 3.51 does so when it closes the file.
+  it.runIf(existsSync('/proc/locks'))('stay locked when the same process opens them again', async () => {
+    const locks = () => {
+      const { ino } = statSync(file)
+      const lines = readFileSync('/proc/locks', 'utf8').split('\n')
+      return lines.filter(line => line.includes(` ${process.pid} `) && line.includes(`:${ino} `)).length
+    }
+    await open()
+    const before = locks()
+    expect(before).toBeGreaterThan(0)
+    const again = await open()
+    expect(locks()).toBe(before)
+    await again.close()
+    expect(locks()).toBe(before)
+  })
+
   it('cannot be read by another user, even if the folder can be entered', async context => {
     if (!isRoot) context.skip('only root can start a process of another user')
     const store = await open()
