@@ -92,7 +92,7 @@ describe('the files of a store', () => {
     expect(modeOf(file)).toBe(0o660)
   })
 
-  // Another program may remove the write-ahead log of a file that nobody has locked, and what was written
+  // Another program may remove the write-ahead log of a file that no process has locked, and what was written
   // since then is lost: SQLite before 3.51 does so when it closes the file.
   it.runIf(existsSync('/proc/locks'))('stay locked when the same process opens them again', async () => {
     const locks = () => {
