@@ -15,7 +15,7 @@ export type { Body, NewBlob } from '../core/body.ts'
 export { hashMessage, sha256Hex } from '../core/hash.ts'
 export { finishAtOnce, type Stepwise } from '../core/large/stepwise.ts'
 export { type PreparedMessage, prepareMessages } from '../core/prepare.ts'
-export { indexTokens, type Token, tokenize } from '../core/search/tokenize.ts'
+export { type IndexedWords, indexTokens, type Token, tokenize } from '../core/search/tokenize.ts'
 export { finishInTurns } from '../system/finish-in-turns.ts'
 export { systemSource } from '../system/source.ts'
 export {

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { isOpenDatabase } from '../../system/open-database.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Loaded on first use: it makes the start of a program slower. */
@@ -29,6 +30,7 @@ export async function readTextFile(path: string, signal: AbortSignal): Promise<s
     throw fileError(error, path)
   })
   if (size > mostBytes) throw new Error(`${path} is too large: ${size} bytes`)
+  if (isOpenDatabase(path)) throw new Error(`${path} is a database that is in use`)
   const bytes = await readFile(path, { signal }).catch(error => {
     signal.throwIfAborted()
     throw fileError(error, path)

@@ -1,3 +1,4 @@
+import { isOpenDatabase } from '../../system/open-database.ts'
 import { choiceField, optionalText, ownTool, textField, wholeField } from '../tools/own-tool.ts'
 import type { Tools } from '../tools/tool.ts'
 import { type CheckedPaths, readApproval } from './checked-paths.ts'
@@ -94,11 +95,11 @@ export function searchTools({ directories }: Workspace, paths: CheckedPaths): To
   }
 }
 
-/** The lines of a file; none if it is large, binary or gone. */
+/** The lines of a file; none if it is large, binary, gone, or a database in use. */
 async function linesOf({ path }: ProjectFile, signal: AbortSignal): Promise<readonly string[]> {
   try {
     const { readFile, stat } = await fileSystem()
-    if ((await stat(path)).size > mostBytes) return []
+    if ((await stat(path)).size > mostBytes || isOpenDatabase(path)) return []
     return textOfBytes(await readFile(path, { signal }), path).split(/\r?\n/)
   } catch {
     signal.throwIfAborted()

@@ -3,6 +3,7 @@ import { basename, extname, isAbsolute, relative, resolve } from 'node:path'
 import type { MediaBlock } from '../../core/block.ts'
 import { errorText } from '../../core/error-text.ts'
 import { homeFolder } from '../../system/home-folder.ts'
+import { isOpenDatabase } from '../../system/open-database.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { UsageError } from '../command-line/usage-error.ts'
 import { formatBytes } from '../output/number.ts'
@@ -56,6 +57,7 @@ export async function attachFile(path: string, base: PathBase): Promise<MediaBlo
   try {
     const { size } = await stat(file)
     if (size > maxFileBytes) throw tooLarge(path, size, maxFileBytes)
+    if (isOpenDatabase(file)) throw new UsageError(`${path} is a database that is in use`)
     return attachmentBlock(nameOf(file, base.cwd), await readFile(file))
   } catch (error) {
     throw error instanceof UsageError ? error : unreadable(path, error)

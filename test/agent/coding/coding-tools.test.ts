@@ -21,6 +21,7 @@ import type { AgentEvent } from '../../../src/agent/run/events.ts'
 import type { ApprovalAnswer, ApprovalRequest } from '../../../src/core/approval.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { scripted } from '../../../src/models/scripted.ts'
+import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 
 interface Project extends Disposable {
   readonly directory: string
@@ -87,6 +88,29 @@ describe('reading', () => {
     expect((await here.call('read_file', { path: 'none' })).output).toContain('there is no file')
     expect((await here.call('read_file', { path: '.' })).isError).toBe(true)
   })
+
+  it.runIf(existsSync('/proc/locks'))(
+    'leaves a database in use alone, with the locks of its store',
+    async () => {
+      using here = project()
+      const file = join(here.directory, 'conversations.db')
+      await using store = await openSqliteStore(file)
+      await store.create({ title: 'needle' })
+      const locks = () => {
+        const inodes = [file, `${file}-shm`].map(path => `:${statSync(path).ino} `)
+        const ours = readFileSync('/proc/locks', 'utf8').split('\n')
+        return ours.filter(
+          line => line.includes(` ${process.pid} `) && inodes.some(one => line.includes(one)),
+        )
+      }
+      const before = locks().length
+      expect(before).toBe(2)
+      for (const path of ['conversations.db', 'conversations.db-shm'])
+        expect((await here.call('read_file', { path })).output).toContain('is a database that is in use')
+      expect((await here.call('search_files', { text: 'needle' })).output).toContain('no line contains')
+      expect(locks().length).toBe(before)
+    },
+  )
 
   it.each([
     ['a path with ..', '../outside.txt', 'outside the project'],
