@@ -168,7 +168,7 @@ async function openFile(path: string, settings: string): Promise<Database> {
 
 /** Created here, so that only the owner can read it. SQLite gives its other files the same mode. A file that
  *  is there is not opened: closing any handle of it would release the locks of all stores that this process
- *  has on it, and another program could then remove the write-ahead log under them. */
+ *  has on it, and another program could then remove the write-ahead log under them (decision 91). */
 function makeFile(path: string): void {
   const isFile = () => statSync(path, { throwIfNoEntry: false })?.isFile() === true
   if (isFile()) return
