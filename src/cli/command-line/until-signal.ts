@@ -1,6 +1,8 @@
 import { exitCode } from './exit-code.ts'
+import { onHangUp } from './on-hang-up.ts'
 
-/** Resolves with the first SIGINT or SIGTERM. A second one ends the process at once. */
+/** Resolves with the first SIGINT or SIGTERM, or when the terminal is closed. A second one ends the process at
+ *  once. */
 export function untilSignal(): Promise<void> {
   return new Promise(resolve => {
     let isStopping = false
@@ -11,5 +13,6 @@ export function untilSignal(): Promise<void> {
     }
     process.on('SIGINT', stop)
     process.on('SIGTERM', stop)
+    onHangUp(resolve)
   })
 }

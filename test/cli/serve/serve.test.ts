@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { connectHttp, generations } from '../../mcp/clients.ts'
 import { type Running, start, storeOf } from '../running.ts'
 import { type Home, home } from '../skein.ts'
+import { terminal } from '../terminal.ts'
 
 /** A running service and its address. */
 async function serve(here: Home, ...args: readonly string[]) {
@@ -120,6 +121,38 @@ describe('skein serve', () => {
     expect((await fetch(`${url}/mcp`, { method: 'POST', body: '{}' })).status).toBe(401)
     running.kill('SIGTERM')
     expect((await running.ended).code).toBe(0)
+  })
+  it('continues without a terminal when it gets SIGHUP, as under nohup', async () => {
+    using here = home()
+    const { running, get } = await serve(here)
+    running.kill('SIGHUP')
+    // Answered after the signal: a handler that ended the service would refuse the second connection.
+    for (let i = 0; i < 2; i++)
+      expect((await get('/api/v1/conversations', { headers: { connection: 'close' } })).status).toBe(200)
+    running.kill('SIGTERM')
+    expect((await running.ended).code).toBe(0)
+  })
+  it('finishes its turns when its terminal is closed', async () => {
+    using here = home()
+    using service = terminal(here, ['serve', '--port', '0'], { columns: 200 })
+    await service.see('/api/v1/conversations\n')
+    const [url] = /http:\/\/[\d.:]+/.exec(service.screen())!
+    const token = readFileSync(join(here.env.XDG_CONFIG_HOME!, 'skein/token'), 'utf8').trim()
+    const post = async (path: string, body: object) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const response = await fetch(`${url}/api/v1${path}`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      })
+      return (await response.json()) as { id: string }
+    }
+    const { id } = await post('/conversations', {})
+    await post(`/conversations/${id}/turns`, { content: '/slow 300 one two three four five' })
+    service.hangUp()
+    expect(await service.ended).toBe(0)
+    await using store = await storeOf(here)
+    expect((await store.listTurns(id)).items.map(({ status }) => status)).toEqual(['complete'])
   })
   it('ends at once with a second signal', async () => {
     using here = home()
