@@ -1,8 +1,8 @@
 import { exitCode } from './exit-code.ts'
 import { onHangUp } from './on-hang-up.ts'
 
-/** Resolves with the first SIGINT or SIGTERM, or when the terminal is closed. A second one ends the process at
- *  once. */
+/** Resolves with the first SIGINT or SIGTERM, or when the terminal is closed. A second one ends the
+ *  process at once. */
 export function untilSignal(): Promise<void> {
   return new Promise(resolve => {
     let isStopping = false
