@@ -35,6 +35,10 @@ export interface Keyboard {
 /** How long an Escape waits for the rest of a sequence. */
 const escapeMs = 50
 
+/** A terminal that was closed cannot be read or set. Its keyboard is closed all the same, which sets it.
+ *  Stays with the stream: an error may also come later. */
+const ignoreError = () => undefined
+
 /** Opens the keyboard. `output` is the terminal that shows the input. */
 export function openKeyboard(context: CommandContext, output: Output): Keyboard {
   const { stdin } = context
@@ -115,6 +119,7 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
   function attach(): void {
     stdin.on('data', onData)
     stdin.on('end', onEnd)
+    stdin.on('error', onEnd)
     raw(true)
     stdin.resume()
   }
@@ -123,6 +128,7 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
     clearTimeout(timer)
     stdin.off('data', onData)
     stdin.off('end', onEnd)
+    stdin.off('error', onEnd)
     raw(false)
     stdin.pause()
   }
@@ -131,9 +137,7 @@ export function openKeyboard(context: CommandContext, output: Output): Keyboard 
   const onExit = () => raw(false)
   process.once('exit', onExit)
   stdin.setEncoding('utf8')
-  // A terminal that was closed cannot be read or set. Stays for as long as the process lives, because the
-  // chat that ends then still restores it.
-  stdin.on('error', onEnd)
+  if (!stdin.listeners('error').includes(ignoreError)) stdin.on('error', ignoreError)
   output.stream.on('resize', onResize)
   context.signal.addEventListener('abort', onEnd)
   attach()
