@@ -18,7 +18,7 @@ import { createSavingNotes, type SavingNotes } from './saving-notes.ts'
 
 /** How long a command without a terminal waits for the store: no user can press Ctrl+C there. */
 const withoutTerminalMs = 60_000
-/** How long a command waits after SIGTERM. */
+/** How long a command waits after SIGTERM, or when its terminal was closed. */
 const whenEndedMs = 3_000
 
 /** Waits until the messages of ended turns are stored: on a terminal until Ctrl+C, elsewhere for a minute.

@@ -60,7 +60,7 @@ export function tokenizeQuery(text: string): Token[] {
 /** PostgreSQL refuses a tsvector of 1 MB. This much token text is safely below it. */
 const mostIndexedBytes = 512 * 1024
 
-/** A text of so many characters is indexed in steps, which take up to 10 ms each for the longest. */
+/** A longer text is indexed in steps, of up to 10 ms each when V8 has compiled the code. */
 const longText = 65_536
 
 /** The words of a message that the index stores. */

@@ -20,7 +20,7 @@ export interface LongValues {
 }
 
 /** Sends long values to the thread, before a transaction: it has to be short, because others wait for it.
- *  Sends nothing if there is no thread. */
+ *  Without a thread, sends nothing. */
 export async function sendLongValues(
   log: Pick<Checkpoints, 'thread'>,
   values: readonly (string | Uint8Array)[],

@@ -17,7 +17,7 @@ export interface ThreadWriter {
   /** Whether transactions of this mode are written by the thread: those of long work, once it runs, and
    *  those with large values, which start it. */
   writes(mode: WriteMode): boolean
-  /** Runs a program. Returns null if there is no thread, if it has ended meanwhile, or if the values are too
+  /** Runs a program. Returns null without a thread, if it has ended meanwhile, or if the values are too
    *  large for it: the program has to be run here. Throws OutcomeUnknownError if it has ended during the
    *  commit of large values, which cannot be repeated. */
   run<T>(

@@ -202,7 +202,7 @@ describe('a large append', () => {
     await outside
   })
 
-  it('is written in memory, where there is no thread', async () => {
+  it('is written without a thread in memory', async () => {
     await using memory = await openSqliteStore(':memory:')
     const { branch: there } = await memory.create()
     const { head } = await memory.append(there, null, [large()])
