@@ -12,6 +12,10 @@ const counts = [1, 2, 4] as const
 type Count = (typeof counts)[number]
 const runMs = 3_000
 
+/** Turns of each writer before the measurement. V8 compiles the code of a new process during about so many, in
+ *  each of them, so that four processes of three seconds would spend four times as much on it as one. */
+const warmUp = 1_500
+
 interface WriteArgs {
   readonly name: ContenderName
   readonly file: string
@@ -40,13 +44,14 @@ async function* write({ name, file, durability, writer }: WriteArgs): AsyncGener
   const id = workId(writer)
   const turns = Array.from({ length: 500 }, (_, i) => makeTurn(writer * 100_000 + i))
   let head = await contender.head(id)
+  const turnOf = (n: number) => ({ ...turns[n % turns.length]!, key: `turn-${writer}-${n}` })
+  for (let n = 0; n < warmUp; n++) head = await contender.append(id, head, turnOf(n))
   const written = { turns: 0, errors: 0, longest: 0 }
   yield 'ready'
   for (const end = performance.now() + runMs; performance.now() < end; ) {
-    const turn = { ...turns[written.turns % turns.length]!, key: `turn-${writer}-${written.turns}` }
     const begin = performance.now()
     try {
-      head = await contender.append(id, head, turn)
+      head = await contender.append(id, head, turnOf(warmUp + written.turns))
       written.turns++
     } catch {
       written.errors++
