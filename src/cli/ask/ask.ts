@@ -204,7 +204,7 @@ function endLines(
       err,
     ),
   ]
-  const stopped = stopNote(reply.stop, stepsAfter(message, context))
+  const stopped = stopNote(reply, stepsAfter(message, context))
   if (stopped !== null) lines.push(note(stopped))
   // Messages that waited were reported while the command waited for them.
   if (!reply.saved && !reply.whenSaved) lines.push(note('not everything could be saved: copy what you need'))

@@ -35,7 +35,7 @@ export async function takeTurn(
     chat.lastText = reply.text
     if (words !== null) controller.remember(words, reply.text)
     followUnsaved(chat, reply)
-    const stopped = stopNote(reply.stop, chatSteps)
+    const stopped = stopNote(reply, chatSteps)
     if (stopped !== null) chat.note(stopped)
     if (reply.status === 'complete') return 'answered'
     if (!turn.leaves) chat.note(stoppedText(answered, chat, turn.stoppedBy))

@@ -24,8 +24,9 @@ export interface NextSteps {
   readonly another: string
 }
 
-/** What to say of an answer that ended early, and how to continue; null if it ended normally. */
-export function stopNote(stop: Reply['stop'], { rest, another }: NextSteps): string | null {
+/** What to say of an answer that ended early or has no text, and how to continue; null for any other. */
+export function stopNote({ stop, text }: Pick<Reply, 'stop' | 'text'>, next: NextSteps): string | null {
+  const { rest, another } = next
   switch (stop) {
     case 'length':
       return `the answer was cut at the output limit (max_tokens). The rest: ${rest}`
@@ -37,6 +38,8 @@ export function stopNote(stop: Reply['stop'], { rest, another }: NextSteps): str
       return `stopped: too many steps for one turn. Continue: ${rest}`
     case 'approval':
       return `a call needs an approval. To decide: ${rest}`
+    case 'stop':
+      return text.trim() === '' ? `the model ended its turn without an answer. ${another}` : null
     default:
       return null
   }

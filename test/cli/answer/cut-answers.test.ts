@@ -78,4 +78,16 @@ describe('an answer that the provider cut', () => {
     const [, id] = /Ask it another way: skein -c ([a-z2-7]{6,}) "…"/.exec(stderr) ?? []
     expect((await here.skein(['-c', id!, 'please'])).stdout).toBe('Fine.\n')
   })
+
+  it('is named if it has no text, and only then', async () => {
+    await using here = await modelHome([{ parts: [], finish: 'stop' }, 'Fine.'])
+    const empty = await here.skein(['tell me'])
+    expect([empty.stdout, empty.code]).toEqual(['', 0])
+    const named =
+      /! the model ended its turn without an answer\. Ask it another way: skein -c ([a-z2-7]{6,}) "…"/
+    const [, id] = named.exec(empty.stderr) ?? []
+    const next = await here.skein(['-c', id!, 'please'])
+    expect(next.stdout).toBe('Fine.\n')
+    expect(next.stderr).not.toMatch(named)
+  })
 })
