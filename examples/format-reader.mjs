@@ -33,10 +33,15 @@ const report = (where, what) => damages.push(shown(where, what))
 function checkFile(path) {
   const db = new DatabaseSync(path, { readOnly: true })
   const sizes = new Map()
+  const hasParts = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'skein_blob_parts'`).get()
+  const parts = hasParts && db.prepare('SELECT data FROM skein_blob_parts WHERE hash = ? ORDER BY part')
   for (const { hash, size, data } of db.prepare('SELECT hash, size, data FROM skein_blobs').iterate()) {
     sizes.set(hash, size)
-    if (hex(sha256(data)) !== hash) report(`blob ${hash}`, 'the bytes do not match the hash')
-    if (data.length !== size) report(`blob ${hash}`, 'the size is wrong')
+    // The row of a blob above 4 MiB has no bytes. They are in its parts.
+    const bytes = [data, ...(parts ? parts.all(hash).map(part => part.data) : [])]
+    if (hex(sha256(Buffer.concat(bytes))) !== hash) report(`blob ${hash}`, 'the bytes do not match the hash')
+    if (bytes.reduce((sum, { length }) => sum + length, 0) !== size)
+      report(`blob ${hash}`, 'the size is wrong')
   }
   const messages =
     db.prepare(`SELECT c.id AS conversation, c.purging, m.id, m.seq, m.parent_seq, m.role, m.at,

@@ -64,7 +64,6 @@ export const memorySuite: Suite = {
         value,
         goal: goals[move],
         note: 'the goal is in MB',
-        why: 'the driver reads and binds a value whole (decision 82)',
       })
     }
     return lines

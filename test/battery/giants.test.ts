@@ -64,8 +64,8 @@ describe.each(engines)('on %s', engine => {
     note('bytes', bytes)
     const figures = await measure(engine, 'message', bytes)
     expect(figures['next p50']).toBeLessThan(5 * slack)
-    // SQLite reads all of a blob to return its beginning: measured, and no slower than reading it completely.
-    expect(figures['preview p50']).toBeLessThan(figures.read!)
+    // The first part of a blob has its beginning.
+    expect(figures['preview p50']).toBeLessThan(5 * slack)
     expect(figures.memory).toBeLessThan(600)
   })
 })

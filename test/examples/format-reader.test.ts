@@ -126,6 +126,26 @@ describe('the reader of format 1', () => {
     expect(lines.join('\n')).toContain(words)
   })
 
+  it('reads the parts of a large blob, and detects a missing one and one too many', async () => {
+    const path = join(place, 'parts.db')
+    const store = await openSqliteStore(path)
+    const { branch } = await store.create()
+    await store.append(branch, null, [say('0123456789abcdef'.repeat(330_000))])
+    await store.close()
+    expect(read(path)).toEqual({ lines: ['sound: 1 messages in 1 conversations, 1 blobs'], status: 0 })
+    const changes = [
+      `INSERT INTO skein_blob_parts SELECT hash, 9, x'00' FROM skein_blobs`,
+      'DELETE FROM skein_blob_parts WHERE part IN (1, 9)',
+    ]
+    for (const sql of changes) {
+      const db = new DatabaseSync(path)
+      db.exec(sql)
+      db.close()
+      const { lines, status } = read(path)
+      expect([status, lines.join()]).toEqual([1, expect.stringContaining('do not match the hash')])
+    }
+  })
+
   it('accepts a conversation that is being purged', () => {
     const path = damaged(
       'UPDATE skein_conversations SET trashed_at = 1, purging = 1 WHERE c = 1; DELETE FROM skein_messages WHERE conv = 1 AND seq < 2',

@@ -55,6 +55,33 @@ describe('a file of the native format', () => {
     expect(Buffer.from(file).toString()).toBe(file)
   })
 
+  it('writes blobs in short pieces, with the same text as in lines', () => {
+    const encoder = nativeEncoder()
+    const hash = '0'.repeat(64)
+    const inLines = (data: Uint8Array) =>
+      [...encoder.record({ kind: 'blob', hash, data })].map(line => `${line}\n`).join('')
+    const quoted = 'a "quoted" \\ 語👋\u0000\u001f\u2028\ufeff\n'
+    for (let length = 49_140; length < 49_170; length++) {
+      for (const data of [Buffer.from('é'.repeat(length)), Buffer.alloc(length, 0xfe)]) {
+        const pieces = [...encoder.text({ kind: 'blob', hash, data })]
+        expect(pieces.join('') === inLines(data)).toBe(true)
+        const form = data[0] === 0xfe ? { base64: data.toString('base64') } : { text: data.toString() }
+        expect(
+          pieces.join('') === `${JSON.stringify({ kind: 'blob', hash, bytes: data.length, ...form })}\n`,
+        ).toBe(true)
+      }
+    }
+    const large = Buffer.from(quoted.repeat(300_000))
+    const pieces = [...encoder.text({ kind: 'blob', hash, data: large })]
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(6 * 49_152)
+    expect(pieces.join('') === inLines(large)).toBe(true)
+    const texts = inLines(large)
+      .trimEnd()
+      .split('\n')
+      .map(line => (JSON.parse(line) as { text: string }).text)
+    expect(texts.join('') === quoted.repeat(300_000)).toBe(true)
+  })
+
   it('writes large blobs in parts, as text if they are UTF-8', async () => {
     const text = Buffer.from('a語👋'.repeat(1_100_000))
     const bytes = Buffer.alloc(blobPartBytes + 1, 0xff)

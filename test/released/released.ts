@@ -12,8 +12,8 @@ import { migrations } from '../../src/stores/postgres/migrations.ts'
 
 /** The schema versions with files here. */
 export const releasedVersions = {
-  sqlite: [1, 2, 3, 4, 5, 6, 7, 8, 9],
-  postgres: [1, 2, 3, 4, 5, 6, 7, 8, 9],
+  sqlite: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+  postgres: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
 } as const
 
 /** The expected contents of a store, whatever its schema version. */
@@ -35,15 +35,19 @@ export function truthOf(engine: 'sqlite' | 'postgres', version: number): Truth {
   return JSON.parse(unpack(`${engine}-${version}.truth.json`).toString()) as Truth
 }
 
+/** What a store of version 9 has in one row, in the files with `-large` in their names: the text of the first
+ *  of two messages, under the key `large`. */
+export const oldLargeText = `pangolin ${'an old large text. '.repeat(330_000)}`
+
 /** Copies the SQLite file of a version to a path. */
-export function unpackSqlite(version: number, path: string): void {
-  writeFileSync(path, unpack(`sqlite-${version}.db`), { mode: 0o600 })
+export function unpackSqlite(version: number, path: string, kind: '' | '-large' = ''): void {
+  writeFileSync(path, unpack(`sqlite-${version}${kind}.db`), { mode: 0o600 })
 }
 
 /** Turns an empty PostgreSQL database into one of that version. */
-export async function loadPostgres(version: number, pool: Pool): Promise<void> {
+export async function loadPostgres(version: number, pool: Pool, kind: '' | '-large' = ''): Promise<void> {
   await migrateDatabase(pool, migrations.slice(0, version))
-  const tables = JSON.parse(unpack(`postgres-${version}.json`).toString()) as Tables
+  const tables = JSON.parse(unpack(`postgres-${version}${kind}.json`).toString()) as Tables
   for (const [name, rows] of Object.entries(tables)) {
     const table = `skein.${name}`
     await pool.query(

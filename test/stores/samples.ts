@@ -1,6 +1,7 @@
 import { listFilters } from '../../src/stores/engine/list-params.ts'
 import type { ParamsOf, StatementName } from '../../src/stores/engine/statements.ts'
 import { sweepStart } from '../../src/stores/programs/sweep.ts'
+import { blobSamples } from './blob-samples.ts'
 
 const id = '11111111-1111-4111-8111-111111111111'
 const conv = id
@@ -139,12 +140,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   runStarts: { conv },
   stretchEnds: { conv, stretches: [{ lo: 0, hi: 9 }] },
   children: { conv, seq: 0 },
-  putBlob: { hash: 'h', size: 3, data: new Uint8Array(3) },
-  putBlobRef: { conv, seq: 0, hash: 'h' },
-  blobs: { hashes: ['h'], most: 2 ** 31 - 1 },
-  deleteBlobRefs: span,
-  blobsBetween: span,
-  deleteLooseBlobs: { hashes: ['h'] },
+  ...blobSamples(conv),
   turn: { conv, key: 'k' },
   listTurns: { conv, status: null, above: -1, below: 9, limit: 10 },
   listTurnsDown: { conv, status: 'complete', above: -1, below: 9, limit: 10 },
@@ -288,16 +284,11 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   rawPlaces: { conv, seqs: [0, 1] },
   rawTombstones: { conv, above: -1, limit: 10 },
   rawTurns: { conv, above: -1, limit: 10 },
-  blobRefs: span,
-  blobSizes: { hashes: ['h'] },
   rawLinks: { conv },
   draftedTurns: { conv },
   eventFacts: { conv },
   rawTags: { conv },
   unsearchable: { conv, from: 0, below: 9 },
-  rawBlobs: { after: '', limit: 10 },
-  blobPiece: { hash: 'h', offset: 0, most: 10 },
-  blobUsers: { hash: 'h', limit: 10 },
   rawPrompts: { after: '', limit: 10 },
   looseSearchEntries: { after: null, limit: 10 },
   counted: { since: now },

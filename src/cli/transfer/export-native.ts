@@ -75,13 +75,13 @@ async function writeAll(
   const unreadable: UnreadableRecord[] = []
   const progress = createProgressBar(context, 'exporting', 'conversations')
   try {
-    await write.line(encoder.header(context.now(), `skein ${version()}`))
+    await write.text(`${encoder.header(context.now(), `skein ${version()}`)}\n`)
     for (const [done, id] of ids.entries()) {
       for await (const record of yieldToEventLoop(stillThere(store, id))) {
         signal?.throwIfAborted()
         if (record.kind === 'unreadable') unreadable.push(record)
         else amounts[record.kind] = (amounts[record.kind] ?? 0) + 1
-        for (const line of encoder.record(record)) await write.line(line)
+        for (const piece of encoder.text(record)) await write.text(piece)
       }
       progress.show(done + 1, ids.length)
     }
@@ -89,10 +89,10 @@ async function writeAll(
       for await (const record of store.readTaskRecords()) {
         signal?.throwIfAborted()
         amounts.task = (amounts.task ?? 0) + 1
-        for (const line of encoder.record(record)) await write.line(line)
+        for (const piece of encoder.text(record)) await write.text(piece)
       }
     }
-    await write.line(encoder.end())
+    await write.text(`${encoder.end()}\n`)
     await write.flush()
   } finally {
     progress.end()
@@ -113,7 +113,7 @@ async function* stillThere(
 }
 
 interface Chunks {
-  line(text: string): Promise<void>
+  text(piece: string): Promise<void>
   flush(): Promise<void>
 }
 
@@ -127,8 +127,8 @@ function chunked(put: (text: string) => Promise<void>): Chunks {
   }
   return {
     flush,
-    async line(text) {
-      waiting += `${text}\n`
+    async text(piece) {
+      waiting += piece
       if (waiting.length > 262_144) await flush()
     },
   }

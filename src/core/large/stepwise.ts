@@ -14,3 +14,9 @@ export function finishAtOnce<T>(work: Stepwise<T>): T {
 export function* thenDo<T, U>(work: Stepwise<T>, next: (result: T) => U): Stepwise<U> {
   return next(yield* work)
 }
+
+/** Work that is done. */
+// biome-ignore lint/correctness/useYield: nothing is left to pause in.
+export function* made<T>(result: T): Stepwise<T> {
+  return result
+}

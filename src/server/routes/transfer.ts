@@ -131,8 +131,7 @@ async function* allLines(store: Caller['store'], now: number, by: string): Async
   const encoder = nativeEncoder()
   yield `${encoder.header(now, by)}\n`
   for await (const id of allIds(store)) {
-    for await (const record of store.readRecords(id))
-      for (const line of encoder.record(record)) yield `${line}\n`
+    for await (const record of store.readRecords(id)) yield* encoder.text(record)
   }
   yield `${encoder.end()}\n`
 }

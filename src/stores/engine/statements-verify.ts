@@ -92,8 +92,11 @@ export interface VerifyStatements {
   /** In order of their hashes. `used` is 1 if a message refers to the blob, `length` is the length of its
    *  data. */
   rawBlobs: [{ after: string; limit: number }, { hash: string; size: number; length: number; used: number }]
-  /** Bytes of a blob from `offset` (from 0). */
+  /** Bytes of a blob from `offset` (from 0), if they are in its row. */
   blobPiece: [{ hash: string; offset: number; most: number }, { data: Uint8Array }]
+  partCount: [{ hash: string }, { count: number }]
+  /** The parts of blobs that do not exist (`known` is 0), or that have their bytes in their rows. */
+  strayParts: [None, { hash: string; known: number; count: number }]
   blobUsers: [
     { hash: string; limit: number },
     { conversation_id: string; conv: Conv; seq: number; id: string },

@@ -19,6 +19,7 @@ import type {
   SummaryRow,
   TurnRow,
 } from './rows.ts'
+import type { BlobStatements } from './statements-blobs.ts'
 import type { EventStatements } from './statements-events.ts'
 import type { FollowStatements } from './statements-follow.ts'
 import type { OverviewStatements } from './statements-overview.ts'
@@ -57,7 +58,8 @@ interface TurnPage extends InConv {
 
 /** Name → [parameters, row]. A statement that returns nothing has the row `never`. */
 export interface Statements
-  extends EventStatements,
+  extends BlobStatements,
+    EventStatements,
     FollowStatements,
     OverviewStatements,
     RecordStatements,
@@ -210,16 +212,6 @@ export interface Statements
     },
   ]
   children: [AtSeq, { seq: number }]
-
-  // Blobs
-  putBlob: [{ hash: string; size: number; data: Uint8Array }, never]
-  putBlobRef: [AtSeq & { hash: string }, never]
-  /** The first `most` bytes of each. */
-  blobs: [{ hashes: readonly string[]; most: number }, { hash: string; size: number; data: Uint8Array }]
-  deleteBlobRefs: [SeqSpan, never]
-  blobsBetween: [SeqSpan, { hash: string }]
-  /** Removes those blobs that are not referred to, also not by an uncommitted transaction. */
-  deleteLooseBlobs: [{ hashes: readonly string[] }, never]
 
   // Turns and drafts
   turn: [InConv & { key: string }, TurnRow]

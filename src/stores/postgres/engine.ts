@@ -228,19 +228,24 @@ export function postgresEngine(
     return step.done ? { value: step.value } : finishByContent(program, step.value, link)
   }
 
-  /** Ends a program whose last statement reads blobs, without a transaction: a blob never changes, so it is
-   *  the same on every snapshot. Null if one was removed meanwhile, or if the program needs more. */
+  /** Ends a program whose last statements read blobs and their parts, without a transaction: a blob never
+   *  changes, so it is the same on every snapshot. Null if one was removed meanwhile, or if the program needs
+   *  more. */
   async function finishByContent<T>(
     program: Program<T>,
-    call: StatementCall,
+    next: StatementCall,
     link: PooledConnection,
   ): Promise<{ value: T } | null> {
-    if (call.name !== 'blobs') return null
-    const { hashes } = call.params as ParamsOf<'blobs'>
-    const result = callResult(call, (await link.run(statementsOf(call))).at(-1)!)
-    if (result.rows.length < hashes.length) return null
-    const step = program.next(result)
-    return step.done ? { value: step.value } : null
+    for (let call = next; call.name === 'blobs' || call.name === 'blobParts'; ) {
+      const { hashes } = call.params as ParamsOf<'blobs' | 'blobParts'>
+      const result = callResult(call, (await link.run(statementsOf(call))).at(-1)!)
+      const found = new Set((result.rows as readonly { readonly hash: string }[]).map(({ hash }) => hash))
+      if (found.size < hashes.length) return null
+      const step = program.next(result)
+      if (step.done) return { value: step.value }
+      call = step.value
+    }
+    return null
   }
 }
 

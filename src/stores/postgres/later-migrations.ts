@@ -191,4 +191,19 @@ BEGIN
 END $$;
 `,
   },
+  {
+    version: 10,
+    name: 'large blobs in parts',
+    sql: `
+-- The bytes of a large blob, whose row in blobs has its size and no data.
+CREATE TABLE skein.blob_parts (
+  tenant skein.tenant NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  part int NOT NULL,
+  data bytea NOT NULL,
+  PRIMARY KEY (tenant, hash, part)
+);
+ALTER TABLE skein.blob_parts ALTER COLUMN data SET STATISTICS 0;
+`,
+  },
 ]

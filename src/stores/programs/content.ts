@@ -1,13 +1,11 @@
 import { blobHashesIn, type LoadedBlob, previewBytes } from '../../core/body.ts'
-import { NotFoundError } from '../../core/errors.ts'
+import { CorruptError, NotFoundError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
 import { all, first, later, type Program, run } from '../engine/engine.ts'
 import { messageFromRow } from '../engine/row-to-value.ts'
 import type { LooseMessageRow, PathRow } from '../engine/rows.ts'
-import type { ParamsOf, RowOf } from '../engine/statements.ts'
-
-/** Longer than any blob. */
-const everything = 2 ** 31 - 1
+import type { ParamsOf } from '../engine/statements.ts'
+import { everything, type JoinedBlob, joinParts } from './blob-parts.ts'
 
 /** Converts rows that contain their own conversation and parent to messages. */
 export function* readLoose(rows: readonly LooseMessageRow[], mode: 'whole' | 'preview'): Program<Message[]> {
@@ -65,18 +63,20 @@ export function loadPreviews(rows: readonly WithBody[]): Program<BlobLoader> {
   return loadBlobs(rows, previewBytes)
 }
 
-/** Loads the blobs that the bodies refer to, the first `most` bytes of each, in one statement. */
+/** Loads the blobs that the bodies refer to, the first `most` bytes of each, in one statement. More of them
+ *  read the parts of large ones. */
 export function* loadBlobs(rows: readonly WithBody[], most: number): Program<BlobLoader> {
   const hashes = hashesIn(rows)
-  return loaderOf(hashes.length > 0 ? yield* all('blobs', { hashes, most }) : [])
+  return loaderOf(hashes.length > 0 ? yield* joinParts(yield* all('blobs', { hashes, most }), most) : [])
 }
 
 /** Loads the beginnings of the blobs together with the next statement, which must follow. */
-export function* laterPreviews(rows: readonly WithBody[]): Program<() => BlobLoader> {
+export function* laterPreviews(rows: readonly WithBody[]): Program<() => Program<BlobLoader>> {
   const hashes = hashesIn(rows)
-  if (hashes.length === 0) return () => loaderOf([])
-  const blobs = yield* later('blobs', { hashes, most: previewBytes })
-  return () => loaderOf(blobs())
+  const blobs = hashes.length > 0 ? yield* later('blobs', { hashes, most: previewBytes }) : () => []
+  return function* () {
+    return loaderOf(yield* joinParts(blobs(), previewBytes))
+  }
 }
 
 function hashesIn(rows: readonly WithBody[]): string[] {
@@ -87,20 +87,29 @@ function hashesIn(rows: readonly WithBody[]): string[] {
   return [...hashes]
 }
 
-function loaderOf(rows: readonly RowOf<'blobs'>[]): BlobLoader {
-  const loaded = new Map<string, LoadedBlob>()
-  for (const { hash, size, data } of rows) loaded.set(hash, { data, bytes: size })
+function loaderOf(blobs: readonly JoinedBlob[]): BlobLoader {
+  const loaded = new Map(blobs.map(blob => [blob.hash, blob]))
   return hash => {
-    const blob = loaded.get(hash)
-    if (!blob) throw new Error(`blob ${hash} is missing`)
-    return blob
+    const { data, size: bytes } = loaded.get(hash) ?? missing
+    if (data === undefined) throw new Error(`blob ${hash} is missing`)
+    if (data === null) throw new Error(lostPart(hash))
+    return { data, bytes }
   }
 }
 
+const missing = { data: undefined, size: 0 }
+
+function lostPart(hash: string): string {
+  return `a part of blob ${hash} is missing`
+}
+
+/** Reads a blob. Its statements need no common snapshot, because a blob never changes: one that is removed
+ *  meanwhile is not found. */
 export function* readBlob(hash: string): Program<Uint8Array> {
-  const row = yield* first('blobs', { hashes: [hash], most: everything })
-  if (!row) throw new NotFoundError('blob', hash)
-  return row.data
+  const [blob] = yield* joinParts(yield* all('blobs', { hashes: [hash], most: everything }), everything)
+  if (blob?.data) return blob.data
+  if (blob && (yield* first('blobSizes', { hashes: [hash] }))) throw new CorruptError(lostPart(hash))
+  throw new NotFoundError('blob', hash)
 }
 
 /** Removes the blob references of a range, and the blobs that nothing else refers to. */

@@ -3,6 +3,7 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
 import { countChanges, first, type Program, run } from '../engine/engine.ts'
 import type { Conv, HeadFields, LockRow, PositionRow } from '../engine/rows.ts'
+import { putBlob } from './blob-parts.ts'
 
 /** The position before any message, the parent of roots. */
 export const beforeRoots: PositionRow = { seq: -1, id: null, run: 0, depth: -1, path_tokens: 0 }
@@ -60,9 +61,9 @@ export function* insertMessage(
     })
     if (stored === 0) continue
     twins?.set(kind!, at + 1)
-    for (const { hash, data } of message.body.blobs) {
-      yield* run('putBlob', { hash, size: data.length, data })
-      yield* run('putBlobRef', { conv, seq, hash })
+    for (const blob of message.body.blobs) {
+      yield* putBlob(blob)
+      yield* run('putBlobRef', { conv, seq, hash: blob.hash })
     }
     return { seq, id, run: start, depth, path_tokens }
   }

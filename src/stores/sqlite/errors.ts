@@ -57,7 +57,8 @@ function translateSqlite(cause: Error, code: string, file: string | null): Skein
       return new InvalidError('value', 'is larger than SQLite can store')
     case 'ERROR':
       // An optional migration made it: the file could not be written when it was opened.
-      if (/no such table: skein_(tokens|tasks|dispatches)\b/.test(cause.message)) return readOnly(cause, file)
+      if (/no such table: skein_(tokens|tasks|dispatches|blob_parts)\b/.test(cause.message))
+        return readOnly(cause, file)
       return foreignTables(cause, where)
     default:
       return new UnavailableError(`SQLite failed at ${where}: ${cause.message} (${code})`, {

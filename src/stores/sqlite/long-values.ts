@@ -19,8 +19,13 @@ export interface LongValues {
   forget(): void
 }
 
-/** Sends long values to the thread, before a transaction: it has to be short, because others wait for it.
- *  Without a thread, sends nothing. */
+/** The long parameters of a statement. */
+export function longValuesIn({ values }: StatementOfPart): readonly (string | Uint8Array)[] {
+  return values.filter(value => typeof value === 'string' || value instanceof Uint8Array)
+}
+
+/** Sends long values to the thread, before a transaction if they have room there: it has to be short, because
+ *  others wait for it. Without a thread, sends nothing. */
 export async function sendLongValues(
   log: Pick<Checkpoints, 'thread'>,
   values: readonly (string | Uint8Array)[],

@@ -1,4 +1,5 @@
 import type { Migration } from '../engine/schema.ts'
+import { laterMigrations } from './later-migrations.ts'
 
 /** Append only. A released migration is history: never edit, reorder or delete one, and never call
  *  application code from it, because that code will change. */
@@ -382,4 +383,5 @@ CREATE INDEX skein_events_permissions ON skein_events(conv, n) WHERE type = 'per
 DROP INDEX IF EXISTS skein_tasks_running;
 `,
   },
+  ...laterMigrations,
 ]

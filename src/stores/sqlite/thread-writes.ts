@@ -7,7 +7,7 @@ import type { PartAnswer, StatementOfPart, TransactionPart } from './blocking-wo
 import { type Checkpoints, fullPathOf } from './checkpoints.ts'
 import { isBusy, noteWait } from './errors.ts'
 import { handleSettings } from './handle-settings.ts'
-import { type LongValues, sendLongValues } from './long-values.ts'
+import { type LongValues, longValuesIn, sendLongValues } from './long-values.ts'
 import { patienceMs } from './retry-while-busy.ts'
 import { compileTexts, textKey, valuesOf } from './statement-texts.ts'
 
@@ -36,7 +36,8 @@ const modes: ReadonlySet<WriteMode> = new Set(['bulk', 'removingSome', 'removing
 /** Most statements without a result that wait for the next one. */
 const mostWaiting = 200
 
-/** Larger values are written by this thread: another copy of 100 MB would take too much memory. */
+/** Most bytes of values that the thread has at once: another copy of 100 MB would take too much memory. More
+ *  of them follow with their statements. A larger value is written by this thread. */
 export const mostSent = 67_108_864
 
 let writers = 0
@@ -61,9 +62,10 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
     mode: WriteMode,
     values: LargeProgram<T>['values'] = [],
   ): Promise<{ readonly result: T } | null> {
-    if (values.reduce((sum, { length }) => sum + length, 0) > mostSent) return null
+    if (values.some(({ length }) => length > mostSent)) return null
     if (mode === 'large') await log.startThread()
     if (log.thread() === null) return null
+    if (values.reduce((sum, { length }) => sum + length, 0) > mostSent) return transact(program, mode, null)
     const long = await sendLongValues(log, values)
     try {
       return await transact(program, mode, long)
@@ -72,10 +74,11 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
     }
   }
 
+  /** Without `long`, values are sent with their statements, and other writers wait for them too. */
   async function transact<T>(
     program: () => Program<T>,
     mode: WriteMode,
-    long: LongValues,
+    long: LongValues | null,
   ): Promise<{ readonly result: T } | null> {
     const steps = program()
     const waitsForDisk = mode === 'large' || mode === 'removingLast'
@@ -83,17 +86,22 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
     let given = unseen
     for (let isFirst = true; ; isFirst = false) {
       let part: ProgramPart<T>
+      let bound: readonly StatementOfPart[]
+      let own: LongValues | null
       try {
         part = nextPart(steps, given)
+        bound = part.calls.flatMap(boundTexts)
+        own = long === null ? await sendLongValues(log, bound.flatMap(longValuesIn)) : null
       } catch (error) {
         if (!isFirst) await send({ statements: [], end: 'ROLLBACK' })
         throw error
       }
       const { calls, end } = part
-      const statements = calls.flatMap(boundTexts).map(long.replaceIn)
+      const statements = bound.map((own ?? long!).replaceIn)
       const sent = { statements, ...(isFirst && { synchronous }), ...(end && { end: 'COMMIT' as const }) }
       const wasRunning = log.thread() !== null
       const answer = await traced(calls, () => sendWhileBusy(sent))
+      own?.forget()
       if (answer === null && mode === 'large' && end && wasRunning) throw lostInCommit()
       if (answer === null) return null
       if (answer.error) throw failureOf(answer.error)

@@ -12,6 +12,7 @@ import { type PreparedMessage, prepareMessage, prepareMessages } from '../../cor
 import * as checked from '../check/input.ts'
 import type { LargeProgram } from '../engine/engine.ts'
 import { type AppendRequest, append } from '../programs/append.ts'
+import { storedValues } from '../programs/blob-parts.ts'
 import { type PreparedItem, save } from '../programs/save.ts'
 import type { Written } from '../programs/steps.ts'
 import type { LeaseTime } from '../programs/turns.ts'
@@ -49,7 +50,7 @@ export function largeAppend(
 }
 
 function valuesOf(messages: readonly PreparedMessage[]): LargeProgram<unknown>['values'] {
-  return messages.flatMap(({ body }) => [body.text, ...body.blobs.map(blob => blob.data)])
+  return messages.flatMap(({ body }) => [body.text, ...body.blobs.flatMap(blob => storedValues(blob.data))])
 }
 
 function checkAppend(branch: BranchRef, expectedHead: MessageId | null, options: AppendOptions) {

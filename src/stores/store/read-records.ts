@@ -6,8 +6,10 @@ import type { BlobRecord, StoreRecord, UnreadableRecord } from '../../core/recor
 import { all, type Engine, first, type Program } from '../engine/engine.ts'
 import * as stored from '../engine/row-to-record.ts'
 import type { MessageRecordRow, TombstoneRow } from '../engine/statements-records.ts'
+import { readBlob } from '../programs/content.ts'
 import { beforeRoots } from '../programs/insert-message.ts'
 import { type RecordOutline, readMovedBranches, readOutline } from '../programs/records/read-outline.ts'
+import { programStepper } from './program-stepper.ts'
 
 /** How many seqs and how many bytes of bodies are read at a time. */
 const pageSeqs = 512
@@ -172,10 +174,9 @@ async function readBlobRecord(
   hash: string,
 ): Promise<BlobRecord | UnreadableRecord> {
   try {
-    const row = await engine.query(() => first('blobs', { hashes: [hash], most: 2 ** 31 - 1 }))
-    if (row) return { kind: 'blob', hash, data: row.data }
-    return unreadable(id, `blob ${hash}`, new Error('it is missing'))
+    return { kind: 'blob', hash, data: await programStepper(engine)(readBlob(hash)) }
   } catch (error) {
+    if (error instanceof NotFoundError) return unreadable(id, `blob ${hash}`, new Error('it is missing'))
     if (!(error instanceof CorruptError)) throw error
     return unreadable(id, `blob ${hash}`, error)
   }

@@ -1,7 +1,7 @@
 import { checkFunction, checkMethod, checkName, checkObject, checkText } from '../../core/check.ts'
 import type { FollowOptions } from '../../core/follow.ts'
 import { type ConversationId, conversationId, messageId } from '../../core/ids.ts'
-import { thenDo } from '../../core/large/stepwise.ts'
+import { made, thenDo } from '../../core/large/stepwise.ts'
 import type { ReadOptions, Store } from '../../core/ports.ts'
 import { parseQuery } from '../../core/search/query.ts'
 import { checkHash, checkReason } from '../check/fields.ts'
@@ -87,7 +87,11 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
       read(() => tail(messageId(id), checked.checkBudget(budget), options), expected(options)),
     listStretches: async (id, page = {}) =>
       read(() => listStretches(conversationId(id), checked.checkPage(page))),
-    readBlob: async hash => query(() => readBlob(checkHash(hash, 'hash'))),
+    readBlob: async hash => {
+      const wanted = checkHash(hash, 'hash')
+      const { programStepper } = await import('./program-stepper.ts')
+      return programStepper(engine)(readBlob(wanted))
+    },
     listTurns: async (id, options = {}) =>
       query(() => turns.listTurns(conversationId(id), checked.checkTurnListing(options))),
     findTurn: async (id, key) => query(() => turns.findTurn(conversationId(id), checkName(key, 'turn key'))),
@@ -294,9 +298,11 @@ export function storeWithHub(given: Engine, schemaVersion: () => Promise<number>
     },
     readTaskRecords: () => readTaskRecords(engine),
     writeRecords: async records => {
-      const { checkRecords, writeRecords } = await import('../programs/records/write-records.ts')
+      const { checkRecords, partsIn, writeRecords } = await import('../programs/records/write-records.ts')
       const given = checkRecords(records)
-      return write(() => writeRecords(given, now()))
+      const program = () => writeRecords(given, now())
+      const values = partsIn(given)
+      return values.length === 0 ? write(program) : engine.writeLarge(made({ program, values }))
     },
 
     ...keepTasks(engine),

@@ -1,8 +1,7 @@
-import { setImmediate as giveWay } from 'node:timers/promises'
 import { errorText } from '../../core/error-text.ts'
 import { ReadOnlyError } from '../../core/errors.ts'
 import type { Finding, Severity, Verified, VerifyOptions } from '../../core/finding.ts'
-import { all, type Engine, first, type Program, type StatementResult } from '../engine/engine.ts'
+import { all, type Engine, first } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
 import type { RawConversationRow } from '../engine/statements-verify.ts'
 import { checkBlob } from '../programs/verify/blobs.ts'
@@ -13,6 +12,7 @@ import {
 } from '../programs/verify/conversation.ts'
 import { createFindingList, type FindingList, guarded, isDamage } from '../programs/verify/findings.ts'
 import { checkOrphans, checkPrompts, checkTasks } from '../programs/verify/store-wide.ts'
+import { programStepper } from './program-stepper.ts'
 
 /** Conversations per page. */
 const pageSize = 200
@@ -31,7 +31,7 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
   const { signal, sampleSize: newest } = options
   const counts = { conversations: 0, messages: 0, erased: 0, blobs: 0, damaged: 0 }
   const found: Record<Severity, number> = { damage: 0, repairable: 0, note: 0 }
-  const step = stepper(engine, signal)
+  const step = programStepper(engine, signal)
   const total = await totalOf()
 
   if (options.conversations) {
@@ -194,7 +194,21 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
         if (wrong !== null && still?.hash === blob.hash) await blame(blob.hash, wrong)
         else if (blob.used === 0) findings.add('note', `blob ${blob.hash} belongs to no message`)
       }
-      if (page.length < pageSize) return
+      if (page.length < pageSize) break
+    }
+    for (const { hash, known, count } of await strayParts()) {
+      if (known === 1) await blame(hash, `has ${count} parts besides its own bytes`)
+      else findings.add('repairable', `${count} parts belong to blob ${hash}, which is not there`)
+    }
+  }
+
+  /** A file that could not be migrated has no parts. */
+  async function strayParts() {
+    try {
+      return await step(all('strayParts', {}))
+    } catch (error) {
+      if (error instanceof ReadOnlyError) return []
+      throw error
     }
   }
 
@@ -242,41 +256,5 @@ function storeFinding(severity: Severity, what: string): Finding {
     what,
     before: null,
     standing: null,
-  }
-}
-
-/** Milliseconds after which other work in this process gets a turn. */
-const givesWayAfter = 10
-
-/** Runs a program with each statement in its own query, and throws the engine's errors into it, so that the
- *  program can continue after unreadable data. */
-function stepper(engine: Engine, signal: AbortSignal | undefined) {
-  let gaveWay = performance.now()
-  return Object.assign(run, { giveWay: giveWayNowAndThen })
-
-  async function giveWayNowAndThen(): Promise<void> {
-    if (performance.now() - gaveWay <= givesWayAfter) return
-    await giveWay()
-    gaveWay = performance.now()
-  }
-
-  async function run<T>(program: Program<T>): Promise<T> {
-    let step = program.next()
-    while (!step.done) {
-      signal?.throwIfAborted()
-      await giveWayNowAndThen()
-      const call = step.value
-      let answer: StatementResult
-      try {
-        answer = await engine.query(function* (): Program<StatementResult> {
-          return yield call
-        })
-      } catch (error) {
-        step = program.throw(error)
-        continue
-      }
-      step = program.next(answer)
-    }
-    return step.value
   }
 }

@@ -17,6 +17,7 @@ import { followingCases } from './following.ts'
 import { followingTaskCases } from './following-tasks.ts'
 import { hostileCases } from './hostile.ts'
 import { keyCases } from './keys.ts'
+import { largeBlobCases } from './large-blobs.ts'
 import { largeMessageCases } from './large-messages.ts'
 import { listFilterCases } from './list-filters.ts'
 import { listCases } from './lists.ts'
@@ -63,6 +64,7 @@ export const contract: readonly ContractCase[] = [
   ...largeMessageCases,
   ...approvalCases,
   ...blobCases,
+  ...largeBlobCases,
   ...branchCases,
   ...conditionalWriteCases,
   ...contentCases,

@@ -172,12 +172,12 @@ it('writes the records of a conversation in a few round trips', async () => {
   expect(counted - nothing).toBe(5)
 })
 
-/** A message of half a megabyte. */
-async function fillBlob() {
+/** A message of half a megabyte, or of another number of words of five bytes. */
+async function fillBlob(words = 100_000) {
   const url = await freshDatabase()
   await using store = await openPostgresStore(url)
   const { branch } = await store.create()
-  const content = [{ type: 'text', text: 'long '.repeat(100_000) }] as const
+  const content = [{ type: 'text', text: 'long '.repeat(words) }] as const
   const { head } = await store.append(branch, null, [{ role: 'user', content }])
   return { url, head }
 }
@@ -206,6 +206,40 @@ it('reads a message again if its blob was removed between the two', async () => 
   proxy.cut = sent => {
     requests.see(sent)
     if (requests.count !== 2 || isErased) return null
+    isErased = true
+    return writer.eraseMessages([head], { by: 'test', reason: 'between' }).then(() => undefined)
+  }
+  const { messages } = await store.tail(head, { messages: 40 })
+  expect([isErased, messages.length, messages[0]!.erased !== null]).toEqual([true, 1, true])
+})
+
+it('reads a blob of 6 parts in two round trips more, and its beginning in one', async () => {
+  const { url, head } = await fillBlob(1_300_000)
+  const proxy = await startProxy(url)
+  await using store = await openPostgresStore(proxy.url, { pool: { max: 1 } })
+  const nothing = await countRequests(proxy, store, async () => {})
+  const count = async (blobs: 'whole' | 'preview', length: number) => {
+    const counted = await countRequests(proxy, store, async () => {
+      const { messages } = await store.tail(head, { messages: 40 }, { blobs })
+      expect((messages[0]!.content[0] as { text: string }).text).toHaveLength(length)
+    })
+    return counted - nothing
+  }
+  expect(await count('whole', 6_500_000)).toBe(4)
+  expect(await count('preview', 1_024)).toBe(3)
+})
+
+it('reads a message again if its blob was removed before its parts were read', async () => {
+  const { url, head } = await fillBlob(1_300_000)
+  const proxy = await startProxy(url)
+  await using writer = await openPostgresStore(url)
+  await using store = await openPostgresStore(proxy.url, { pool: { max: 1 } })
+  await store.schemaVersion()
+  const requests = requestCounter()
+  let isErased = false
+  proxy.cut = sent => {
+    requests.see(sent)
+    if (requests.count !== 3 || isErased) return null
     isErased = true
     return writer.eraseMessages([head], { by: 'test', reason: 'between' }).then(() => undefined)
   }

@@ -46,6 +46,17 @@ describe.each(Object.entries(removals))('%s', (name, remove) => {
     expect(await tablesWith(told.words)).toEqual([])
     for (const word of told.words) expect((await store.search(word)).items).toEqual([])
   })
+
+  it('removes the words from the parts of a large blob', async () => {
+    await using store = await openPostgresStore(url)
+    const { conversation, branch } = await store.create()
+    const word = `parted${name}`.toLowerCase()
+    const content = `${word} ${'large '.repeat(750_000)}${word}`
+    const { ids } = await store.append(branch, null, [{ role: 'user', content }])
+    expect(await tablesWith([word])).toContain('blob_parts')
+    await remove(store, { id: conversation.id, ids, words: [word] })
+    expect(await tablesWith([word])).toEqual([])
+  })
 })
 
 it('compacts dead rows and the statistics that quote them', async () => {

@@ -16,6 +16,7 @@ import {
 import { largeFrom } from '../../../src/core/large/weight.ts'
 import { contentOf, type NewMessage } from '../../../src/core/message.ts'
 import type { Store } from '../../../src/core/ports.ts'
+import type { StoreRecord } from '../../../src/core/record.ts'
 import { openSqliteStore, sqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { statementChannel } from '../../../src/system/debug.ts'
 
@@ -208,6 +209,107 @@ describe('a large append', () => {
     const { head } = await memory.append(there, null, [large()])
     const [stored] = await memory.getMessages([head])
     expect(contentOf(stored!)).toEqual(large().content)
+  })
+})
+
+describe('a large append with a blob in parts', () => {
+  const inParts = (megabytes: number): NewMessage => ({
+    role: 'user',
+    content: '0123456789abcdef'.repeat(megabytes * 65_536),
+  })
+
+  /** The kinds of messages to the thread, each once if it is repeated. */
+  async function kindsOf(work: () => Promise<unknown>): Promise<string[]> {
+    const posted = vi.spyOn(Worker.prototype, 'postMessage')
+    await work()
+    const kinds = posted.mock.calls.map(([message]) => (message as { kind: string }).kind)
+    posted.mockRestore()
+    return kinds.filter((kind, i) => kind !== kinds[i - 1]).filter(kind => kind !== 'release')
+  }
+
+  it('is one transaction of the thread, with a part in each statement', async () => {
+    const seen = statements()
+    const { head } = await store.append(branch, null, [inParts(6)])
+    expect(seen.map(names => names.join(' '))).toEqual([
+      'lockBranch',
+      'insertMessage',
+      'keepBlobs',
+      'putLargeBlob',
+      'deleteBlobParts putBlobPart putBlobPart putBlobPart putBlobPart',
+      'putBlobPart putBlobPart putBlobRef setHead growIndexed',
+    ])
+    expect(contentOf((await store.getMessages([head]))[0]!) === inParts(6).content).toBe(true)
+  })
+
+  it('sends its parts before the transaction, and those of more than 64 MB with their statements', async () => {
+    expect(await kindsOf(() => store.append(branch, null, [inParts(6)]))).toEqual([
+      'keep',
+      'transact',
+      'forget',
+    ])
+    const larger = await kindsOf(async () => {
+      const { head } = await store.append(branch, await headOf(), [inParts(66)])
+      expect(contentOf((await store.getMessages([head]))[0]!) === inParts(66).content).toBe(true)
+    })
+    // Four parts at a time.
+    const together = ['keep', 'transact', 'forget']
+    expect(larger.slice(0, 4)).toEqual(['transact', 'keep', 'transact', 'forget'])
+    expect(larger.slice(1)).toEqual(Array.from({ length: 17 }, () => together).flat())
+    expect((await store.verify()).findings).toEqual({ damage: 0, repairable: 0, note: 0 })
+  })
+
+  it('leaves nothing if it is refused after some of its parts', async () => {
+    const other = new BetterSqlite3(file, { timeout: 0 })
+    onTestFinished(() => void other.close())
+    other.exec(`CREATE TRIGGER full BEFORE INSERT ON skein_blob_parts WHEN NEW.part = 5
+      BEGIN SELECT RAISE(ABORT, 'no room'); END`)
+    for (const megabytes of [6, 66])
+      await expect(store.append(branch, null, [inParts(megabytes)])).rejects.toThrow('no room')
+    for (const table of ['messages', 'blobs', 'blob_parts'])
+      expect(other.prepare(`SELECT count(*) FROM skein_${table}`).pluck().get(), table).toBe(0)
+    other.exec('DROP TRIGGER full')
+    await store.append(branch, null, [inParts(6)])
+  })
+
+  it('is written by this thread if the other one ends among its parts', async () => {
+    endThreadAt('INSERT INTO skein_blob_parts')
+    const { head } = await store.append(branch, null, [inParts(66)])
+    expect(await headOf()).toBe(head)
+    expect(contentOf((await store.getMessages([head]))[0]!) === inParts(66).content).toBe(true)
+  })
+
+  it('of records is written by the thread too, while the event loop turns', async () => {
+    const { head } = await store.append(branch, null, [inParts(20)])
+    const records: StoreRecord[] = []
+    for await (const record of store.readRecords(branch.conversationId))
+      if (record.kind !== 'unreadable') records.push(record)
+    await using copy = await openSqliteStore(join(folder, 'copy.db'), { indexing: 'manual' })
+    const kinds = await kindsOf(async () => {
+      const outcomes = await copy.writeRecords(records as [StoreRecord])
+      expect(outcomes.every(({ outcome }) => outcome === 'added')).toBe(true)
+    })
+    expect(kinds).toEqual(['keep', 'transact', 'forget'])
+    expect(contentOf((await copy.getMessages([head]))[0]!) === inParts(20).content).toBe(true)
+  })
+
+  it('is read while the event loop turns', async () => {
+    const { head } = await store.append(branch, null, [inParts(40)])
+    const { hash } = (await store.getMessages([head], { blobs: 'preview' }))[0]!.blobs[0]!
+    // A clock that has advanced by 11 ms at each look.
+    let time = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 11))
+    onTestFinished(() => clock.mockRestore())
+    let turns = 0
+    let isRunning = true
+    void (async () => {
+      while (isRunning) {
+        await new Promise(resolve => setImmediate(resolve))
+        turns++
+      }
+    })()
+    expect((await store.readBlob(hash)).length).toBe(40 * 1_048_576)
+    isRunning = false
+    expect(turns).toBeGreaterThanOrEqual(10)
   })
 })
 

@@ -1,5 +1,6 @@
 import BetterSqlite3, { type Database } from 'better-sqlite3'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { thenDo } from '../../../src/core/large/stepwise.ts'
 import type { Engine, Program, StatementCall } from '../../../src/stores/engine/engine.ts'
 import { type ListFilter, listFilters } from '../../../src/stores/engine/list-params.ts'
 import type { Queries, StatementName } from '../../../src/stores/engine/statements.ts'
@@ -59,6 +60,10 @@ describe('the statements of the programs', () => {
       query: program => engine.query(() => recorded(program())),
       read: program => engine.read(() => recorded(program())),
       write: (program, durability) => engine.write(() => recorded(program()), durability),
+      writeLarge: making =>
+        engine.writeLarge(
+          thenDo(making, ({ program, values }) => ({ program: () => recorded(program()), values })),
+        ),
     }
     const store = storeOver(recording, async () => 1)
     return { store, reopen: { impossible: 'recorded' }, dispose: () => store.close() }

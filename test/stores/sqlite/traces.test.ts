@@ -97,6 +97,19 @@ describe.each(Object.entries(removals))('%s', (name, remove) => {
     expect(statSync(file).size).toBe(compacted.bytesAfter)
   })
 
+  it('removes the words from the parts of a large blob', async () => {
+    await using store = await openSqliteStore(file, { durability: 'normal' })
+    const { conversation, branch } = await store.create()
+    // In the first part, and in the last one.
+    const word = `parted${name}`
+    const content = `${word} ${'large '.repeat(750_000)}${word}`
+    const { ids } = await store.append(branch, null, [{ role: 'user', content }])
+    expect(filesWith([word])).not.toEqual([])
+    const { remains } = await remove(store, { id: conversation.id, ids, words: [word] })
+    expect(remains).toEqual(['backups'])
+    expect(filesWith([word])).toEqual([])
+  })
+
   it('says that the log remains while another process reads it, and removes it later', async () => {
     await using store = await openSqliteStore(file)
     const told = await tell(store, `${name}Held`)

@@ -6,7 +6,10 @@ import { importsOf, type Rule, type SourceFile, type SyntaxNode, visit } from '.
 const pure = ['core', 'api', 'context', 'formats', 'render']
 
 /** Hashing is a function of its input. Everything else of Node is refused, including random ids. */
-const allowed: Readonly<Record<string, readonly string[]>> = { 'node:crypto': ['hash', 'createHash'] }
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  'node:buffer': ['isUtf8'],
+  'node:crypto': ['hash', 'createHash'],
+}
 
 const impure = new Set([
   ...['process', 'console', 'fetch', 'globalThis', 'global', 'require', 'navigator', 'WebSocket', 'Worker'],

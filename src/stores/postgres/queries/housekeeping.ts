@@ -143,7 +143,7 @@ export const housekeepingQueries = {
   // For all tenants: the server does not know the share of each tenant in a table.
   sizes: [
     relation('messages', ['messages']),
-    relation('blobs', ['blobs', 'blob_refs']),
+    relation('blobs', ['blobs', 'blob_parts', 'blob_refs']),
     relation('search index', ['search']),
     relation('the rest', [
       ...['conversations', 'prompts', 'tags', 'metadata', 'branches', 'agent_links', 'tombstones', 'turns'],

@@ -163,6 +163,14 @@ export const messageQueries = {
     INSERT INTO skein.blobs (tenant, hash, size, data)
     VALUES (@tenant::text, @hash::text, @size::bigint, @data::bytea)
     ON CONFLICT (tenant, hash) DO UPDATE SET size = excluded.size`,
+  // Waits for a process that is storing or removing it.
+  putLargeBlob: `
+    INSERT INTO skein.blobs (tenant, hash, size, data) VALUES (@tenant::text, @hash::text, @size::bigint, '')
+    ON CONFLICT (tenant, hash) DO NOTHING`,
+  deleteBlobParts: `DELETE FROM skein.blob_parts WHERE tenant = @tenant::text AND hash = @hash::text`,
+  putBlobPart: `
+    INSERT INTO skein.blob_parts (tenant, hash, part, data)
+    VALUES (@tenant::text, @hash::text, @part::int, @data::bytea)`,
   putBlobRef: `
     INSERT INTO skein.blob_refs (tenant, conv, seq, hash)
     VALUES (@tenant::text, @conv::uuid, @seq::int, @hash::text)`,
@@ -173,7 +181,14 @@ export const messageQueries = {
     FROM unnest(@hashes::text[]) AS w(hash)
     JOIN LATERAL (
       SELECT * FROM skein.blobs x WHERE x.tenant = @tenant::text AND x.hash = w.hash OFFSET 0) b ON true
-    CROSS JOIN LATERAL generate_series(0, greatest(0, (least(b.size, @most::int) - 1) / ${blobPiece})::int) n`,
+    CROSS JOIN LATERAL
+      generate_series(0, greatest(0, (least(octet_length(b.data), @most::int) - 1) / ${blobPiece})::int) n`,
+  blobParts: `
+    SELECT p.hash, p.part, substr(p.data, 1, @most::int) AS data FROM unnest(@hashes::text[]) AS w(hash)
+    JOIN LATERAL (
+      SELECT * FROM skein.blob_parts x
+      WHERE x.tenant = @tenant::text AND x.hash = w.hash AND x.part >= @from::int AND x.part < @below::int
+      OFFSET 0) p ON true`,
   deleteBlobRefs: `DELETE FROM skein.blob_refs WHERE ${span}`,
   blobsBetween: `SELECT DISTINCT hash FROM skein.blob_refs WHERE ${span} ORDER BY hash`,
   // Locks first: waits for a writer that is about to refer to one, and then sees its reference.
@@ -182,5 +197,7 @@ export const messageQueries = {
     ORDER BY hash FOR UPDATE`,
     `DELETE FROM skein.blobs b WHERE b.tenant = @tenant::text AND b.hash = any(@hashes::text[])
       AND NOT EXISTS (SELECT FROM skein.blob_refs r WHERE r.tenant = @tenant::text AND r.hash = b.hash)`,
+    `DELETE FROM skein.blob_parts p WHERE p.tenant = @tenant::text AND p.hash = any(@hashes::text[])
+      AND NOT EXISTS (SELECT FROM skein.blobs b WHERE b.tenant = @tenant::text AND b.hash = p.hash)`,
   ],
 } satisfies Partial<Queries>

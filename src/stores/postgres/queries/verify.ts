@@ -74,6 +74,13 @@ export const verifyQueries = {
   blobPiece: `
     SELECT substring(data FROM @offset::int + 1 FOR @most::int) AS data FROM skein.blobs
     WHERE tenant = @tenant::text AND hash = @hash::text`,
+  partCount: `
+    SELECT count(*) AS count FROM skein.blob_parts WHERE tenant = @tenant::text AND hash = @hash::text`,
+  strayParts: `
+    SELECT p.hash, (b.hash IS NOT NULL)::int AS known, count(*) AS count FROM skein.blob_parts p
+    LEFT JOIN skein.blobs b ON b.tenant = @tenant::text AND b.hash = p.hash
+    WHERE p.tenant = @tenant::text AND (b.hash IS NULL OR octet_length(b.data) > 0)
+    GROUP BY p.hash, b.hash ORDER BY p.hash`,
   blobUsers: `
     SELECT r.conv AS conversation_id, r.conv, r.seq, coalesce((
       SELECT m.id FROM skein.messages m

@@ -8,6 +8,7 @@ import type {
 import { fold } from '../../../core/search/fold.ts'
 import { countChanges, first, type Program, run } from '../../engine/engine.ts'
 import type { LocatedRow } from '../../engine/rows.ts'
+import { putBlob } from '../blob-parts.ts'
 import { putDetails, putPrompt, tagSet } from '../conversations.ts'
 import { beforeRoots, headFields } from '../insert-message.ts'
 import { lockKnownBlobs, readKnownParts, readKnownPositions } from './known-positions.ts'
@@ -165,7 +166,7 @@ export function* putMessageRecord(
 function* refer(move: RecordWrite, { conv }: RecordTarget, seq: number, hash: string): Program<void> {
   const blob = move.blobs.get(hash)
   if (blob && !move.kept.has(hash) && !move.stored.has(hash)) {
-    yield* run('putBlob', { hash, size: blob.data.length, data: blob.data })
+    yield* putBlob(blob)
     move.stored.add(hash)
   }
   yield* run('putBlobRef', { conv, seq, hash })

@@ -5,6 +5,7 @@ import type { BlobRecord, RecordOutcome, RecordOutcomes, StoreRecord } from '../
 import { checkRecord } from '../../check/record.ts'
 import { later, type Program, run } from '../../engine/engine.ts'
 import type { LockRow } from '../../engine/rows.ts'
+import { mostInRow, storedValues } from '../blob-parts.ts'
 import { putBranchRecord, putLinkRecord } from './branches.ts'
 import { lockKnownBlobs, readKnownParts, readKnownPositions } from './known-positions.ts'
 import { blobOutcome, putConversationRecord, putMessageRecord, putTombstoneRecord } from './messages.ts'
@@ -25,6 +26,14 @@ export function checkRecords(records: readonly StoreRecord[]): readonly CheckedR
       if (error instanceof InvalidError) return { fault: error.message }
       throw error
     }
+  })
+}
+
+/** The parts of the large blobs among records. */
+export function partsIn(given: readonly CheckedRecord[]): readonly Uint8Array[] {
+  return given.flatMap(one => {
+    if (!('record' in one) || one.record.kind !== 'blob' || one.record.data.length <= mostInRow) return []
+    return storedValues(one.record.data)
   })
 }
 

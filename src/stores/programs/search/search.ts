@@ -180,7 +180,7 @@ export function* readHits(
   const found = new Map(foundRows().map(row => [placeKey(row), row]))
   const shown = answers.filter(({ row }) => (found.get(placeKey(row))?.body ?? null) !== null)
   const rows = shown.map(({ row }) => found.get(placeKey(row))!)
-  const messages = looseMessages(rows, blobs())
+  const messages = looseMessages(rows, yield* blobs())
   const held = new Map<string, string[]>()
   for (const { conv, seq, name } of branches) {
     const key = placeKey({ conv, seq })

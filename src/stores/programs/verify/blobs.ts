@@ -3,6 +3,7 @@ import { errorText } from '../../../core/error-text.ts'
 import { all, first, type Program } from '../../engine/engine.ts'
 import type { Conv } from '../../engine/rows.ts'
 import type { RawMessageRow, VerifyStatements } from '../../engine/statements-verify.ts'
+import { everything, freePart } from '../blob-parts.ts'
 import { type FindingList, isDamage, subjectOf } from './findings.ts'
 
 const reference = /\{"\$blob":"([0-9a-f]{64})","bytes":(\d+)\}/g
@@ -57,19 +58,28 @@ const pieceBytes = 16 * 2 ** 20
 
 /** Checks a blob against its hash. Returns the problem, or null. */
 export function* checkBlob(blob: VerifyStatements['rawBlobs'][1]): Program<string | null> {
+  const { hash, size } = blob
+  const hasParts = blob.length === 0 && size > 0
   const digest = createHash('sha256')
-  let bytes = 0
+  let [bytes, parts] = [0, 0]
   try {
-    while (bytes < blob.length) {
-      const piece = yield* first('blobPiece', { hash: blob.hash, offset: bytes, most: pieceBytes })
+    for (;;) {
+      const piece: { readonly data: Uint8Array } | undefined = hasParts
+        ? yield* first('blobParts', { hashes: [hash], from: parts, below: parts + 1, most: everything })
+        : yield* first('blobPiece', { hash, offset: bytes, most: pieceBytes })
       if (!piece || piece.data.length === 0) break
       digest.update(piece.data)
       bytes += piece.data.length
+      parts++
+      if (hasParts) freePart(piece.data)
+      else if (bytes >= blob.length) break
     }
+    if (digest.digest('hex') !== hash) return 'does not match its hash'
+    const counted = hasParts ? yield* first('partCount', { hash }) : undefined
+    if (counted && counted.count !== parts) return `has ${counted.count - parts} parts too many`
   } catch (error) {
     if (!isDamage(error)) throw error
     return `cannot be read: ${errorText(error)}`
   }
-  if (digest.digest('hex') !== blob.hash) return 'does not match its hash'
-  return bytes === blob.size ? null : `is said to have ${blob.size} bytes, and has ${bytes}`
+  return bytes === size ? null : `is said to have ${size} bytes, and has ${bytes}`
 }

@@ -139,14 +139,24 @@ export const messageQueries = {
 
   putBlob: `
     INSERT INTO skein_blobs (hash, size, data) VALUES (@hash, @size, @data) ON CONFLICT (hash) DO NOTHING`,
+  putLargeBlob: `
+    INSERT INTO skein_blobs (hash, size, data) VALUES (@hash, @size, x'') ON CONFLICT (hash) DO NOTHING`,
+  deleteBlobParts: `DELETE FROM skein_blob_parts WHERE hash = @hash`,
+  putBlobPart: `INSERT INTO skein_blob_parts (hash, part, data) VALUES (@hash, @part, @data)`,
   putBlobRef: `INSERT INTO skein_blob_refs (conv, seq, hash) VALUES (@conv, @seq, @hash)`,
+  // A part of no bytes is null in SQLite.
   blobs: `
-    SELECT hash, size, CASE WHEN size <= @most THEN data ELSE substr(data, 1, @most) END AS data
+    SELECT hash, size, CASE WHEN size <= @most THEN data ELSE coalesce(substr(data, 1, @most), x'') END AS data
     FROM json_each(@hashes) w
     CROSS JOIN skein_blobs ON hash = w.value`,
+  blobParts: `
+    SELECT p.hash, p.part, CASE WHEN length(p.data) <= @most THEN p.data ELSE substr(p.data, 1, @most) END AS data
+    FROM json_each(@hashes) w
+    CROSS JOIN skein_blob_parts p ON p.hash = w.value AND p.part >= @from AND p.part < @below`,
   deleteBlobRefs: `DELETE FROM skein_blob_refs WHERE conv = @conv AND seq BETWEEN @lo AND @hi`,
   blobsBetween: `
     SELECT DISTINCT hash FROM skein_blob_refs WHERE conv = @conv AND seq BETWEEN @lo AND @hi ORDER BY hash`,
+  // A trigger deletes their parts.
   deleteLooseBlobs: `
     DELETE FROM skein_blobs WHERE hash IN (SELECT value FROM json_each(@hashes))
       AND NOT EXISTS (SELECT 1 FROM skein_blob_refs r WHERE r.hash = skein_blobs.hash)`,

@@ -75,6 +75,11 @@ export const verifyQueries = {
       EXISTS (SELECT 1 FROM skein_blob_refs r WHERE r.hash = b.hash) AS used
     FROM skein_blobs b WHERE b.hash > @after ORDER BY b.hash LIMIT +@limit`,
   blobPiece: `SELECT substr(data, @offset + 1, @most) AS data FROM skein_blobs WHERE hash = @hash`,
+  partCount: `SELECT count(*) AS count FROM skein_blob_parts WHERE hash = @hash`,
+  strayParts: `
+    SELECT p.hash, b.hash IS NOT NULL AS known, count(*) AS count FROM skein_blob_parts p
+    LEFT JOIN skein_blobs b ON b.hash = p.hash
+    WHERE b.hash IS NULL OR length(b.data) > 0 GROUP BY p.hash ORDER BY p.hash`,
   blobUsers: `
     SELECT c.id AS conversation_id, r.conv, r.seq, coalesce(m.id, '') AS id FROM skein_blob_refs r
     CROSS JOIN skein_conversations c ON c.c = r.conv
