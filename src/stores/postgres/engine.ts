@@ -8,6 +8,7 @@ import { finishInTurns } from '../../system/finish-in-turns.ts'
 import { systemSource } from '../../system/source.ts'
 import type { Engine, LargeProgram, Program, StatementCall, TokenMatch, WriteMode } from '../engine/engine.ts'
 import type { ParamsOf } from '../engine/statements.ts'
+import { indexForms } from '../programs/search/search-index.ts'
 import type { BatchResult, Naming } from './batch.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
 import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
@@ -79,7 +80,7 @@ export function postgresEngine(
     removeTraces,
     compact,
     matchText,
-    indexForm: 2,
+    indexForm: indexForms.pairNumbers,
     close: closeAfterLarge,
     isJoined: () => false,
     isFree: () => true,

@@ -46,7 +46,7 @@ export function createIndexer(engine: Engine): Indexer {
       const busy = performance.eventLoopUtilization()
       const batch = await engine.query(() => readBatch(pass, size))
       if (batch.marks.length === 0) return batch
-      const entries = await finishInTurns(makeEntries(batch))
+      const entries = await finishInTurns(makeEntries(batch, engine.indexForm))
       const now = engine.source.now()
       lease = await engine.write(function* () {
         const until = yield* claimIndexing({ held: lease, now, mode })
