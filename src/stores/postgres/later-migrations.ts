@@ -196,7 +196,8 @@ END $$;
     name: 'pairs of words as numbers',
     // The index is only dropped here, and built again in the background. The pairs of an entry were lexemes
     // of its tsvector. As an array of numbers they take a fifth of the space, and most entries are no longer
-    // compressed; both columns are in one index, so that a search compares their lists as before.
+    // compressed. Both columns are in one index, so that a search compares their lists as before. The pairs
+    // are first: the index begins with the list of its first condition, and theirs are the shortest.
     // - The list of new entries had 4 MB and was full before it was merged as planned: an insert merged it.
     // - An older version that is still running writes entries without pairs, which the new column refuses. It
     //   searches for pairs among the lexemes, where they are missing: it no longer finds its function.
@@ -205,7 +206,7 @@ TRUNCATE skein.search;
 ALTER TABLE skein.search ADD COLUMN pairs smallint[] NOT NULL;
 UPDATE skein.conversations SET indexed_seq = 0 WHERE indexed_seq > 0;
 DROP INDEX skein.search_tsv;
-CREATE INDEX search_tsv ON skein.search USING gin (tsv, pairs)
+CREATE INDEX search_tsv ON skein.search USING gin (pairs, tsv)
   WITH (fastupdate = on, gin_pending_list_limit = 16384);
 
 -- The marks of one entry: its tenant, its kind and directory, and its stretches of time, from a second
@@ -296,7 +297,7 @@ BEGIN
       RETURN QUERY
         SELECT s.conv, s.seq, s.at
         FROM (
-          -- || '' and + 0 hide these columns from the planner: only the index on tsv and pairs may serve.
+          -- || '' and + 0 hide these columns from the planner: only the index of pairs and words may serve.
           SELECT n.conv, n.seq, n.at FROM skein.search n
           WHERE n.tsv @@ _first AND n.tsv @@ _second
             AND n.tenant || '' = _tenant AND n.at + 0 > _lo AND n.at + 0 <= _hi
