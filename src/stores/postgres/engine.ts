@@ -9,6 +9,7 @@ import { systemSource } from '../../system/source.ts'
 import type { Engine, LargeProgram, Program, StatementCall, TokenMatch, WriteMode } from '../engine/engine.ts'
 import type { ParamsOf } from '../engine/statements.ts'
 import { indexForms } from '../programs/search/search-index.ts'
+import { appendQueue, type SendAppend } from './append-queue.ts'
 import type { BatchResult, Naming } from './batch.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
 import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
@@ -46,6 +47,8 @@ export interface PostgresEngine extends Engine {
   leaseClock(): LeaseClock
   /** Runs statements as a transaction of their own, in one round trip. Does not retry after a lost race. */
   once(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]>
+  /** The same for an append. If many run at once, some share a request and its commit. */
+  readonly appendOnce: SendAppend
 }
 
 export function leaseClockOf(source: Source): () => LeaseClock {
@@ -76,6 +79,7 @@ export function postgresEngine(
     write,
     writeLarge,
     once,
+    appendOnce: appendQueue(once),
     inspect,
     removeTraces,
     compact,

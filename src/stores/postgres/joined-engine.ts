@@ -49,6 +49,7 @@ export function joinedEngine(
     write: program => run(program),
     writeLarge: making => run(finishAtOnce(making).program),
     once: statements => inTurn(() => guarded(naming, statements)),
+    appendOnce: (_, statements) => inTurn(() => guarded(naming, statements)),
     inspect: async () => [],
     removeTraces: refuse,
     compact: refuse,
