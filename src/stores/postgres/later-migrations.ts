@@ -207,7 +207,7 @@ ALTER TABLE skein.search ADD COLUMN pairs smallint[] NOT NULL;
 UPDATE skein.conversations SET indexed_seq = 0 WHERE indexed_seq > 0;
 DROP INDEX skein.search_tsv;
 CREATE INDEX search_tsv ON skein.search USING gin (pairs, tsv)
-  WITH (fastupdate = on, gin_pending_list_limit = 16384);
+  WITH (fastupdate = on, gin_pending_list_limit = 32768);
 
 -- The marks of one entry: its tenant, its kind and directory, and its stretches of time, from a second
 -- (2^10 ms) to a year (2^35 ms). The index finds a word in one stretch by them. The first argument is the

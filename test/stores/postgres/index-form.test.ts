@@ -69,6 +69,25 @@ it('asks the index for the pairs of a phrase, so that it returns no message with
   expect((await candidatesOf('red panda')).read).toBeGreaterThan(10)
 })
 
+it('merges seldom while a caller waits for the index, and leaves few entries to read one by one', async () => {
+  const url = await freshDatabase()
+  const pool = openPool(url)
+  await using store = await openPostgresStore(url, { indexing: 'manual' })
+  let merges = 0
+  const listen = (message: unknown) => {
+    if ((message as StatementTrace).statements.includes('tidyIndex')) merges++
+  }
+  statementChannel.subscribe(listen)
+  onTestFinished(() => void statementChannel.unsubscribe(listen))
+  const { branch } = await store.create()
+  const texts = Array.from({ length: 3_000 }, (_, i) => say(`message ${i}`))
+  await store.append(branch, null, texts)
+  expect(await store.indexSearch()).toBe(texts.length)
+  expect(merges).toBe(1)
+  // The number of pages that a merge would still have to read.
+  expect((await pool.query('select skein.tidy_search()::int as pages')).rows).toEqual([{ pages: 0 }])
+})
+
 it('drops the index of an earlier version, and refuses the entries and the searches of that version', async () => {
   const pool = openPool(await freshDatabase())
   await migrateDatabase(pool, before)
