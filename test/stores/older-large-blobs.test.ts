@@ -74,7 +74,7 @@ describe.each(Object.entries(olds))('a store of schema version 9 of %s with a la
   it('is read, exported, verified, searched and deleted after the upgrade, next to a new one', async () => {
     const { target, count } = await openOld()
     await using store = await openStore(target)
-    expect(await store.schemaVersion()).toBe(10)
+    expect(await store.schemaVersion()).toBeGreaterThan(9)
     const [old] = await idsOf(store)
     const { branch, conversation } = (await store.findByKey('large'))!
     // The migration leaves it in its row, and a message with the same text refers to it.

@@ -29,7 +29,7 @@ const turn = {
   },
   ...{ usage: '{}', holder: '[]', lease_until: now, ended_at: null },
 }
-const words = { match: `'hello'`, from: 0, upto: now }
+const words = { match: `'hello'`, pairs: [7], from: 0, upto: now }
 const range = { conv, first_seq: 0, last_seq: 9 }
 const page = { id, above: -1, below: 9, roles: ['user'], label: null, limit: 10, offset: 0 }
 const list = {
@@ -203,7 +203,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   unindexedMessages: { limit: 10 },
   messagesIn: { spans: [{ conv, lo: 0, hi: 9 }] },
   markIndexed: { marks: [{ conv, seq_from: 0, seq_to: 1 }] },
-  putSearchEntry: { conv, seq: 0, at: now, tokens: '=all hello' },
+  putSearchEntry: { conv, seq: 0, at: now, tokens: '=all hello', pairs: [1, 32_767] },
   deleteSearchEntries: span,
   tidyIndex: {},
   indexParts: {},

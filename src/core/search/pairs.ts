@@ -23,13 +23,13 @@ export function addPairs(tokens: readonly Token[], found: Set<number>): void {
   }
 }
 
-/** The token that the index entry of every message with these two adjacent parts contains, or null if the
+/** The number that the index entry of every message with these two adjacent parts contains, or null if the
  *  tokenizer already makes a token of the two. */
-export function pairToken(first: string, second: string): string | null {
-  return isPaired(first, second) ? pairName(combine(hash(first), hash(second))) : null
+export function pairNumber(first: string, second: string): number | null {
+  return isPaired(first, second) ? combine(hash(first), hash(second)) : null
 }
 
-/** The token of a number. No word of a text contains `=`. */
+/** A number as a token, for an index that only has tokens. No word of a text contains `=`. */
 export function pairName(number: number): string {
   return `=p${digits[number >> 10]}${digits[(number >> 5) & 31]}${digits[number & 31]}`
 }

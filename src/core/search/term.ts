@@ -1,5 +1,5 @@
 import { EMOJI, FOLLOWER, letterKind, SPACELESS } from './letters.ts'
-import { pairToken } from './pairs.ts'
+import { pairNumber } from './pairs.ts'
 import { tokenizeQuery } from './tokenize.ts'
 
 /** A word, a prefix or a phrase of a query. */
@@ -10,8 +10,8 @@ export interface Term {
   readonly prefix: boolean
   /** Tokens that the index entry of every matching message contains, without the prefix. */
   readonly required: readonly string[]
-  /** The tokens of adjacent parts, which it contains too. */
-  readonly pairs: readonly string[]
+  /** The numbers of adjacent parts, which it contains too. */
+  readonly pairs: readonly number[]
   /** The index entry of every matching message contains a token with this prefix. Null if the prefix adds
    *  no information. */
   readonly requiredPrefix: string | null
@@ -51,9 +51,9 @@ export function termOf(text: string): Term | null {
   }
 }
 
-/** The index has a token for each two adjacent parts. */
-function pairsOf(parts: readonly string[]): readonly string[] {
-  const pairs = parts.slice(1).flatMap((part, i) => pairToken(parts[i]!, part) ?? [])
+/** The index has a number for each two adjacent parts. */
+function pairsOf(parts: readonly string[]): readonly number[] {
+  const pairs = parts.slice(1).flatMap((part, i) => pairNumber(parts[i]!, part) ?? [])
   return [...new Set(pairs)].slice(0, mostRequired)
 }
 

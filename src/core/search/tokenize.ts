@@ -72,7 +72,7 @@ export interface IndexedWords {
 }
 
 /** What to index for a message. Tokens are those of the searched beginning (`clip`) of each text, up to 512
- *  KiB of UTF-8; the names of all pairs have 160 KiB. */
+ *  KiB of UTF-8; the names of all pairs, which SQLite stores, have 160 KiB. */
 export function indexTokens(texts: readonly string[]): IndexedWords {
   return finishAtOnce(indexTokensInSteps(texts))
 }

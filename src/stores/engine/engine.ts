@@ -126,7 +126,8 @@ export interface Engine {
   readonly tidyAfter: number
   /** Says that there are messages that are not in the search index. */
   noteUnindexed(): void
-  /** The form of the search index, if every database has the same. Otherwise a statement reads it. */
+  /** The form of the search index, if every database has the same (3: pairs of tokens are numbers of their
+   *  own). Otherwise a statement reads it, and pairs are tokens. */
   readonly indexForm?: number
   /** The text of a query in the language of the engine's index. */
   matchText(match: TokenMatch): string

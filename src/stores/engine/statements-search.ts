@@ -29,14 +29,15 @@ export interface SearchStatements {
   messagesIn: [{ spans: readonly MessageSpan[] }, SpanRow]
   /** Locks conversations. Moves the marks that still have the value `seq_from`, and returns which. */
   markIndexed: [{ marks: readonly IndexMark[] }, { conv: Conv }]
-  /** `tokens` are separated by spaces. Does nothing for a message that was erased or deleted. */
-  putSearchEntry: [InConv & { seq: number; at: number; tokens: string }, never]
+  /** `tokens` are separated by spaces. `pairs` is empty if the pairs are among the tokens. Does nothing for a
+   *  message that was erased or deleted. */
+  putSearchEntry: [InConv & { seq: number; at: number; tokens: string; pairs: readonly number[] }, never]
   deleteSearchEntries: [InConv & { lo: number; hi: number }, never]
   /** A bounded part of the work that the index needs after writes, to stay fast. */
   tidyIndex: [None, never]
   /** The number of parts in which a search looks up each word. 1 if the engine has no such parts. */
   indexParts: [None, { parts: number }]
-  /** 2 if the entries of the index contain pairs of tokens. */
+  /** 2 if the entries of the index have a token for each pair of tokens, 3 if they have a number for it. */
   indexForm: [None, { form: number }]
   clearSearch: [None, never]
   resetIndexed: [None, never]
@@ -45,6 +46,8 @@ export interface SearchStatements {
   candidates: [
     {
       match: string
+      /** Numbers that the entries must have besides `match`. Null: none. */
+      pairs: readonly number[] | null
       from: number
       upto: number
       directories: readonly string[] | null
@@ -58,7 +61,10 @@ export interface SearchStatements {
   ]
   /** The time of the match that follows the newest `span` matches up to `upto`, of all conversations. No row
    *  if there are not so many. */
-  searchFloor: [{ match: string; from: number; upto: number; span: number }, { at: number }]
+  searchFloor: [
+    { match: string; pairs: readonly number[] | null; from: number; upto: number; span: number },
+    { at: number },
+  ]
   /** The columns to show of these messages, in any order. */
   foundMessages: [Places, FoundRow]
   /** The branches whose paths contain these messages. */

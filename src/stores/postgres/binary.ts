@@ -3,7 +3,15 @@ import type { ColumnType } from './queries/bulk.ts'
 /** Values in the binary format of PostgreSQL: the server need not parse them, and texts need no quotes. */
 
 /** The element types of arrays, with their OIDs. */
-const arrayTypes = { text: 25, int: 23, bigint: 20, bytea: 17 } as const
+const arrayTypes = {
+  text: 25,
+  smallint: 21,
+  int: 23,
+  bigint: 20,
+  bytea: 17,
+  uuid: 2950,
+  tsvector: 3614,
+} as const
 
 export type ElementType = keyof typeof arrayTypes
 
@@ -13,7 +21,7 @@ interface Codec {
   write(value: unknown, bytes: Buffer, at: number): number
 }
 
-const codecs: Readonly<Record<ColumnType, Codec>> = {
+const codecs: Readonly<Record<ColumnType | ElementType, Codec>> = {
   text: {
     size: value => Buffer.byteLength(value as string),
     write: (value, bytes, at) => bytes.write(value as string, at),
@@ -24,6 +32,10 @@ const codecs: Readonly<Record<ColumnType, Codec>> = {
       bytes.set(value as Uint8Array, at)
       return (value as Uint8Array).length
     },
+  },
+  smallint: {
+    size: () => 2,
+    write: (value, bytes, at) => bytes.writeInt16BE(value as number, at) - at,
   },
   int: {
     size: () => 4,
@@ -40,6 +52,18 @@ const codecs: Readonly<Record<ColumnType, Codec>> = {
   uuid: {
     size: () => 16,
     write: (value, bytes, at) => bytes.write((value as string).replaceAll('-', ''), at, 'hex'),
+  },
+  // Given as words separated by spaces, each one once. Three zero bytes follow a word: its end, and the
+  // number of its positions.
+  tsvector: {
+    size: value => 4 + Buffer.byteLength(value as string) + 2 * spacesIn(value as string) + 3,
+    write: (value, bytes, at) => {
+      const words = (value as string).replaceAll(' ', '\0\0\0')
+      bytes.writeInt32BE(spacesIn(value as string) + 1, at)
+      const end = at + 4 + bytes.write(words, at + 4)
+      bytes.fill(0, end, end + 3)
+      return end + 3 - at
+    },
   },
   hex: {
     size: value => (value as string).length >> 1,
@@ -86,6 +110,12 @@ export function encodeCopy(
   }
   bytes.writeInt16BE(-1, at)
   return bytes
+}
+
+function spacesIn(text: string): number {
+  let count = 0
+  for (let at = text.indexOf(' '); at >= 0; at = text.indexOf(' ', at + 1)) count++
+  return count
 }
 
 /** A value and its length, which is -1 for null. */

@@ -8,6 +8,8 @@ import { finishInTurns } from '../../system/finish-in-turns.ts'
 import { systemSource } from '../../system/source.ts'
 import type { Engine, LargeProgram, Program, StatementCall, TokenMatch, WriteMode } from '../engine/engine.ts'
 import type { ParamsOf } from '../engine/statements.ts'
+import { indexForms } from '../programs/search/search-index.ts'
+import { appendQueue, type SendAppend } from './append-queue.ts'
 import type { BatchResult, Naming } from './batch.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
 import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
@@ -45,6 +47,8 @@ export interface PostgresEngine extends Engine {
   leaseClock(): LeaseClock
   /** Runs statements as a transaction of their own, in one round trip. Does not retry after a lost race. */
   once(statements: readonly BoundStatement[]): Promise<readonly BatchResult[]>
+  /** The same for an append. If many run at once, some share a request and its commit. */
+  readonly appendOnce: SendAppend
 }
 
 export function leaseClockOf(source: Source): () => LeaseClock {
@@ -75,11 +79,12 @@ export function postgresEngine(
     write,
     writeLarge,
     once,
+    appendOnce: appendQueue(once),
     inspect,
     removeTraces,
     compact,
     matchText,
-    indexForm: 2,
+    indexForm: indexForms.pairNumbers,
     close: closeAfterLarge,
     isJoined: () => false,
     isFree: () => true,

@@ -3,6 +3,7 @@ import { finishAtOnce } from '../../core/large/stepwise.ts'
 import type { Source } from '../../core/source.ts'
 import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import type { Program } from '../engine/engine.ts'
+import { indexForms } from '../programs/search/search-index.ts'
 import { type BatchResult, type Naming, runBatch } from './batch.ts'
 import { leaseClockOf, matchText, type PostgresEngine } from './engine.ts'
 import { isLostRace, isMisplaced, stateOf, translate } from './errors.ts'
@@ -48,11 +49,12 @@ export function joinedEngine(
     write: program => run(program),
     writeLarge: making => run(finishAtOnce(making).program),
     once: statements => inTurn(() => guarded(naming, statements)),
+    appendOnce: (_, statements) => inTurn(() => guarded(naming, statements)),
     inspect: async () => [],
     removeTraces: refuse,
     compact: refuse,
     matchText,
-    indexForm: 2,
+    indexForm: indexForms.pairNumbers,
     close: async () => {},
     isFree: () => false,
     noteUnindexed: () => undefined,

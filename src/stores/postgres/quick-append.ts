@@ -53,7 +53,7 @@ async function quickAppend(engine: PostgresEngine, request: Request): Promise<Ap
   const statements = statementsFor(request).map(statement => bind(statement, params))
   try {
     engine.noteUnindexed()
-    const results = await engine.once(statements)
+    const results = await engine.appendOnce(ref.conversationId, statements)
     if (results.every(result => result.rows.length === 0)) return null
   } catch (error) {
     if (wroteNothing(error)) return null

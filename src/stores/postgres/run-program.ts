@@ -6,7 +6,7 @@ import { type CopyRow, encodeCopy } from './binary.ts'
 import { completeTail, pathRow, tailRow } from './chain-rows.ts'
 import type { PooledConnection } from './pool.ts'
 import { type BoundStatement, bind, type PreparedStatement, prepare, type RowReader } from './prepared.ts'
-import { type BulkInsert, bulkInserts, copySql, listInsertSql } from './queries/bulk.ts'
+import { type BulkInsert, bulkInserts, bulkStatements, copySql, listInsertSql } from './queries/bulk.ts'
 import { queries } from './queries/index.ts'
 
 /** Most statements to batch into one round trip. */
@@ -106,7 +106,12 @@ function isAnother<T>(
   { name }: StatementCall,
   step: IteratorResult<StatementCall, T>,
 ): step is IteratorYieldResult<StatementCall> {
-  return !step.done && step.value.name === name && step.value.wants === 'nothing' && name in bulkInserts
+  return (
+    !step.done &&
+    step.value.name === name &&
+    step.value.wants === 'nothing' &&
+    (name in bulkInserts || name in bulkStatements)
+  )
 }
 
 /** A rough number of bytes. */
@@ -161,13 +166,20 @@ function compiler(tenant: string, leaseClock: () => LeaseClock): Compiler {
       return textsOf(call).map(statement => bind(statement, params))
     },
     bulkOf({ name }, rows) {
+      const several = bulkStatements[name as 'putSearchEntry']
+      if (several) return bind(bulkText(name, several.sql), { ...several.params(rows as never), tenant })
       const insert = bulkInserts[name as StatementName]!
       if (rows.length >= fewestCopied) return copyOf(name, insert, rows as readonly CopyRow[])
-      const statement = bulk.get(name) ?? prepare(listInsertSql(insert), name)
-      bulk.set(name, statement)
+      const statement = bulkText(name, listInsertSql(insert))
       const columns = statement.params.map(param => [param.name, rows.map(row => row[param.name as never])])
       return bind(statement, { ...Object.fromEntries(columns), tenant })
     },
+  }
+
+  function bulkText(name: string, sql: string): PreparedStatement {
+    const statement = bulk.get(name) ?? prepare(sql, name)
+    bulk.set(name, statement)
+    return statement
   }
 
   function copyOf(label: string, insert: BulkInsert, rows: readonly CopyRow[]): BoundStatement {

@@ -26,6 +26,10 @@ const batchMs = 7
  *  thread, which locks the store. */
 const lockedMs = { server: 100, thread: 30 }
 
+/** While a caller waits for the index, a server merges so many times as many messages at once. Each merge
+ *  rewrites a large part of the index. */
+const midwayShare = 4
+
 const smallest: BatchSize = { messages: 8, chars: 8_192 }
 const largest: BatchSize = { messages: 400, chars: 1_048_576 }
 
@@ -39,14 +43,18 @@ export function createIndexer(engine: Engine): Indexer {
   let size = smallest
   let lease: number | null = null
   let untidy = 0
-  const longest = engine.rowsPerStatement === null ? lockedMs.server : lockedMs.thread
+  const isServer = engine.rowsPerStatement === null
+  const longest = isServer ? lockedMs.server : lockedMs.thread
   return {
     async step(pass, mode) {
       const began = performance.now()
       const busy = performance.eventLoopUtilization()
       const batch = await engine.query(() => readBatch(pass, size))
-      if (batch.marks.length === 0) return batch
-      const entries = await finishInTurns(makeEntries(batch))
+      if (batch.marks.length === 0) {
+        await tidyAfter(engine.tidyAfter, mode)
+        return batch
+      }
+      const entries = await finishInTurns(makeEntries(batch, engine.indexForm))
       const now = engine.source.now()
       lease = await engine.write(function* () {
         const until = yield* claimIndexing({ held: lease, now, mode })
@@ -57,14 +65,18 @@ export function createIndexer(engine: Engine): Indexer {
       const { active } = performance.eventLoopUtilization(busy)
       size = nextSize(size, batch, Math.max(active / batchMs, (performance.now() - began) / longest))
       untidy += batch.count
-      if (untidy >= engine.tidyAfter) {
-        untidy = 0
-        await giveWay()
-        // Waits for the merge: segments that are added meanwhile would make searches slow.
-        if (!(await engine.indexElsewhere('tidy', mode === 'wait'))) await engine.write(tidyIndex, 'bulk')
-      }
+      const isMidway = isServer && mode === 'force' && batch.next !== null
+      await tidyAfter(engine.tidyAfter * (isMidway ? midwayShare : 1), mode)
       return batch
     },
+  }
+
+  async function tidyAfter(messages: number, mode: ClaimMode): Promise<void> {
+    if (untidy < messages) return
+    untidy = 0
+    await giveWay()
+    // Waits for the merge: segments that are added meanwhile would make searches slow.
+    if (!(await engine.indexElsewhere('tidy', mode === 'wait'))) await engine.write(tidyIndex, 'bulk')
   }
 }
 

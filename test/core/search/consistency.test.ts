@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { InvalidError } from '../../../src/core/errors.ts'
 import { findTerm, matches } from '../../../src/core/search/match.ts'
-import { pairName } from '../../../src/core/search/pairs.ts'
 import { parseQuery, type SearchQuery, type Term } from '../../../src/core/search/query.ts'
 import { indexTokens, tokenize, tokenizeQuery } from '../../../src/core/search/tokenize.ts'
 
@@ -107,10 +106,9 @@ function understood(query: string): SearchQuery | null {
 function isCandidate(texts: readonly string[], term: Term): boolean {
   const { tokens: index, pairs } = indexTokens(texts)
   const begins = term.requiredPrefix
-  const paired = Array.from(pairs, pairName)
   return (
     term.required.every(token => index.includes(token)) &&
-    term.pairs.every(pair => paired.includes(pair)) &&
+    term.pairs.every(pair => pairs.has(pair)) &&
     (begins === null || index.some(token => token.startsWith(begins)))
   )
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { BranchRef } from '../../../src/core/branch.ts'
 import { OutcomeUnknownError, UnavailableError } from '../../../src/core/errors.ts'
 import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
@@ -34,6 +35,33 @@ it.each(cuts)('reports an unknown outcome for %s, and a retry stores it once (R2
   expect((await direct.getConversation(branch.conversationId)).messages).toBe(1)
   await store.close()
 })
+
+it.each(['before', 'after'] as const)(
+  'reports an unknown outcome to each append of a shared request that was cut %s it arrived, and retries store each once (R23)',
+  async when => {
+    const proxy = await startProxy(url)
+    const store = await openPostgresStore(proxy.url, { indexing: 'manual' })
+    const branches = await Promise.all(Array.from({ length: 30 }, async () => (await store.create()).branch))
+    let cuts = 0
+    proxy.cut = sent => (sent.includes('lock_timeout') && cuts++ < 2 ? when : null)
+    const append = (branch: BranchRef) => store.append(branch, null, words, { turn })
+    const outcomes = await Promise.allSettled(branches.map(append))
+    const failed = branches.filter((_, i) => outcomes[i]!.status === 'rejected')
+    // Two requests, which had at least two appends each.
+    expect(failed.length).toBeGreaterThanOrEqual(4)
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(OutcomeUnknownError)
+    for (const branch of branches) {
+      const { messages } = await direct.getConversation(branch.conversationId)
+      expect(messages).toBe(failed.includes(branch) && when === 'before' ? 0 : 1)
+    }
+    for (const branch of failed)
+      expect((await append(branch)).outcome).toBe(when === 'before' ? 'appended' : 'replayed')
+    for (const branch of branches)
+      expect((await direct.getConversation(branch.conversationId)).messages).toBe(1)
+    await store.close()
+  },
+)
 
 it.each(['before', 'after'] as const)(
   'reports an unknown outcome for a commit whose connection was cut %s it arrived',

@@ -30,11 +30,13 @@ describe('the newest matches', () => {
         if (c === 0) await store.trash(id)
       }
       await pool.query(
-        `insert into skein.search (tenant, conv, seq, at, form, tsv)
-         select $1, c.id, i, ${at}, 2, array_to_tsvector(array_remove(array['all', case when i % 2 = 0 then 'half' end,
+        `insert into skein.search (tenant, conv, seq, at, form, pairs, tsv)
+         select $1, c.id, i, ${at}, 3, array[i % 3, i % 700], array_to_tsvector(array_remove(array['all', case when i % 2 = 0 then 'half' end,
            case when i % 50 = 0 then 'some' end, case when i % 700 = 3 then 'few' end,
            case when i = 1234 then 'one' end, case when i < 600 then 'old' end], null)
-           || skein.marks($1, ${at}, c.directory, c.kind))
+           || skein.marks(
+             skein.mark('b', $1), ${at}, case when c.directory is not null then skein.mark('d', c.directory) end,
+             c.kind))
          from generate_series(0, 2999) i
          join skein.conversations c on c.tenant = $1 and c.id = lpad((i % 10)::text, 32, '0')::uuid`,
         [tenant],
@@ -56,6 +58,7 @@ describe('the newest matches', () => {
       `'o':*`,
       `'all' & 'few'`,
     ),
+    pairs: fc.constantFrom(null, null, [1], [2, 2], [1, 103], [699], [800]),
     limit: fc.constantFrom(1, 20, 200, 5_000),
     from: fc.constantFrom(0, 0, 1_000_000, 90_000_000),
     upto: fc.constantFrom(253_402_300_799_999, 253_402_300_799_999, 100_000_000, 1_000_100),
@@ -65,17 +68,18 @@ describe('the newest matches', () => {
 
   it('are found at any time and with any other condition', async () => {
     await fc.assert(
-      fc.asyncProperty(asked, async ({ tenant, match, limit, from, upto, directory, kind }) => {
+      fc.asyncProperty(asked, async ({ tenant, match, pairs, limit, from, upto, directory, kind }) => {
         const found = await pool.query(
-          'select at, seq from skein.find($1, $2::tsquery, $3::bigint, $4::bigint, $5, $6, $7::int)',
-          [tenant, match, from, upto, directory, kind, limit],
+          'select at, seq from skein.find($1, $2::tsquery, $8::smallint[], $3::bigint, $4::bigint, $5, $6, $7::int)',
+          [tenant, match, from, upto, directory, kind, limit, pairs],
         )
         const wanted = await pool.query(
           `select s.at, s.seq from skein.search s join skein.conversations c on c.tenant = s.tenant and c.id = s.conv
            where s.tenant = $1 and s.tsv @@ $2::tsquery and s.at between $3::bigint and $4::bigint
              and c.trashed_at is null and ($5::text is null or c.directory = $5) and ($6::text is null or c.kind = $6)
+             and ($7::smallint[] is null or s.pairs @> $7)
            order by s.at desc`,
-          [tenant, match, from, upto, directory, kind],
+          [tenant, match, from, upto, directory, kind, pairs],
         )
         // Within a millisecond, any order is correct.
         expect(found.rows.map(row => row.at)).toEqual(wanted.rows.slice(0, limit).map(row => row.at))

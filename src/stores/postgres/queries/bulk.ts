@@ -1,4 +1,5 @@
-import type { StatementName } from '../../engine/statements.ts'
+import type { ParamsOf, StatementName } from '../../engine/statements.ts'
+import { putEntriesSql } from './search.ts'
 
 /** The types of the columns. `hex` are bytes that are given as text. */
 export type ColumnType = 'text' | 'int' | 'bigint' | 'bytea' | 'uuid' | 'hex'
@@ -57,6 +58,32 @@ export const bulkInserts: { readonly [N in StatementName]?: BulkInsert } = {
     table: 'skein.events',
     columns: { conv: 'uuid', n: 'int', type: 'text', at: 'bigint', data: 'text' },
   },
+}
+
+/** Other statements that can do the work of many calls at once. */
+export const bulkStatements: { readonly [N in StatementName]?: BulkStatement<N> } = {
+  putSearchEntry: {
+    sql: putEntriesSql,
+    params: entries => {
+      let count = 0
+      const ends = entries.map(({ pairs }) => (count += pairs.length))
+      return {
+        convs: entries.map(({ conv }) => conv),
+        seqs: entries.map(({ seq }) => seq),
+        times: entries.map(({ at }) => at),
+        entries: entries.map(({ tokens }) => tokens),
+        pairs: entries.flatMap(({ pairs }) => pairs),
+        last_pairs: ends,
+        first_pairs: entries.map(({ pairs }, i) => ends[i]! - pairs.length + 1),
+      }
+    },
+  },
+}
+
+interface BulkStatement<N extends StatementName> {
+  readonly sql: string
+  /** The parameters of the statement, for the parameters of all calls. */
+  readonly params: (calls: readonly ParamsOf<N>[]) => Readonly<Record<string, unknown>>
 }
 
 /** An insert whose parameters are lists, one for each column. */

@@ -1,4 +1,5 @@
 import type { Queries } from '../../engine/statements.ts'
+import { indexForms } from '../../programs/search/search-index.ts'
 import { at, hiddenTenant, looseColumns, notTrashed } from './columns.ts'
 
 /** Most entries of the index that are read one by one: about 4 ms. */
@@ -35,6 +36,32 @@ const unindexedConversations = `
     SELECT c.* FROM many JOIN LATERAL (${unindexedWhere('many.is_true')}) c ON true
   )`
 
+/** The entries of messages that still have a text, with the marks of their conversations. */
+const putEntries = (entries: string) => `
+    WITH e AS MATERIALIZED (${entries}
+    ), p AS MATERIALIZED (
+      SELECT c.tenant, c.id, c.kind, skein.mark('b', c.tenant) AS tenant_mark,
+        CASE WHEN c.directory IS NOT NULL THEN skein.mark('d', c.directory) END AS directory_mark
+      FROM (SELECT DISTINCT conv FROM e) w
+      JOIN LATERAL (
+        SELECT * FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = w.conv OFFSET 0) c ON true
+    )
+    INSERT INTO skein.search (tenant, conv, seq, at, form, tsv, pairs)
+    SELECT p.tenant, p.id, e.seq, e.at, ${indexForms.pairNumbers},
+      e.tsv || array_to_tsvector(skein.marks(p.tenant_mark, e.at, p.directory_mark, p.kind)), e.pairs
+    FROM e
+    JOIN p ON p.id = e.conv
+    JOIN ${at('x.body', 'e.seq', 'e.conv')} m ON m.body IS NOT NULL
+    ON CONFLICT (tenant, conv, seq) DO UPDATE SET at = excluded.at, tsv = excluded.tsv, pairs = excluded.pairs`
+
+/** Several entries at once. The pairs of all of them are one list, because a list of lists must have lists of
+ *  the same length. */
+export const putEntriesSql = putEntries(`
+    SELECT u.conv, u.seq, u.at, u.tsv, (@pairs::smallint[])[u.lo : u.hi] AS pairs
+    FROM unnest(
+      @convs::uuid[], @seqs::int[], @times::bigint[], @entries::tsvector[], @first_pairs::int[], @last_pairs::int[]
+    ) AS u(conv, seq, at, tsv, lo, hi)`)
+
 /** Writes and reads the search index. */
 export const searchQueries = {
   unindexed: `
@@ -64,21 +91,15 @@ export const searchQueries = {
     FROM json_to_recordset(@marks::json) AS w(conv uuid, seq_from int, seq_to int)
     WHERE c.tenant = @tenant::text AND c.id = w.conv AND c.indexed_seq = w.seq_from
     RETURNING c.id AS conv`,
-  putSearchEntry: `
-    INSERT INTO skein.search (tenant, conv, seq, at, form, tsv)
-    SELECT c.tenant, c.id, @seq::int, @at::bigint, 2, array_to_tsvector(
-      array_remove(string_to_array(@tokens::text, ' '), '')
-        || skein.marks(c.tenant, @at::bigint, c.directory, c.kind))
-    FROM skein.conversations c
-    JOIN ${at('x.body', '@seq::int')} m ON m.body IS NOT NULL
-    WHERE c.tenant = @tenant::text AND c.id = @conv::uuid
-    ON CONFLICT (tenant, conv, seq) DO UPDATE SET at = excluded.at, tsv = excluded.tsv`,
+  putSearchEntry: putEntries(`
+    SELECT @conv::uuid AS conv, @seq::int AS seq, @at::bigint AS at,
+      array_to_tsvector(string_to_array(@tokens::text, ' ')) AS tsv, @pairs::smallint[] AS pairs`),
   deleteSearchEntries: `
     DELETE FROM skein.search
     WHERE ${hiddenTenant} AND conv = @conv::uuid AND seq BETWEEN @lo::int AND @hi::int`,
   tidyIndex: `SELECT skein.tidy_search()`,
   indexParts: `SELECT 1 AS parts`,
-  indexForm: `SELECT 2 AS form`,
+  indexForm: `SELECT ${indexForms.pairNumbers} AS form`,
   clearSearch: `DELETE FROM skein.search WHERE tenant = @tenant::text`,
   resetIndexed: `
     UPDATE skein.conversations SET indexed_seq = 0 WHERE tenant = @tenant::text AND indexed_seq > 0`,
@@ -99,9 +120,10 @@ export const searchQueries = {
          SELECT FROM skein.conversations c
          WHERE c.tenant = @tenant::text AND c.id = u::uuid AND ${notTrashed} OFFSET 0) c ON true
        JOIN LATERAL (
-         SELECT s.conv, s.seq, s.at, s.tsv FROM skein.search s
+         SELECT s.conv, s.seq, s.at, s.tsv, s.pairs FROM skein.search s
          WHERE s.conv = u::uuid AND s.${hiddenTenant} AND s.at + 0 BETWEEN @from::bigint AND @upto::bigint
-         OFFSET 0) e ON e.tsv @@ @match::tsquery
+         OFFSET 0) e
+         ON e.tsv @@ @match::tsquery AND (@pairs::smallint[] IS NULL OR e.pairs @> @pairs::smallint[])
        WHERE few.is_true
        ORDER BY e.at DESC LIMIT @limit::int)
       UNION ALL
@@ -114,7 +136,7 @@ export const searchQueries = {
           ELSE @match::tsquery && coalesce((
             SELECT string_agg('''' || skein.mark('d', d) || '''', '|')
             FROM unnest(@directories::text[]) d), '''=d''')::tsquery END,
-        @from::bigint, @upto::bigint, NULL, @kind::text, @limit::int) found
+        @pairs::smallint[], @from::bigint, @upto::bigint, NULL, @kind::text, @limit::int) found
       WHERE NOT few.is_true
     )
     SELECT f.conv, f.conv AS conversation_id, m.seq, m.at, m.body
@@ -126,10 +148,17 @@ export const searchQueries = {
       OFFSET 0) c ON true
     JOIN ${at('x.seq, x.at, x.body', 'f.seq', 'f.conv')} m ON true
     ORDER BY m.at DESC, m.seq DESC`,
+  // Two statements in one: a condition on pairs that may be null could not use the index.
   searchFloor: `
-    SELECT at FROM skein.search
-    WHERE tenant = @tenant::text AND tsv @@ @match::tsquery AND at BETWEEN @from::bigint AND @upto::bigint
-    ORDER BY at DESC LIMIT 1 OFFSET @span::bigint`,
+    (SELECT at FROM skein.search
+     WHERE tenant = @tenant::text AND tsv @@ @match::tsquery AND at BETWEEN @from::bigint AND @upto::bigint
+       AND @pairs::smallint[] IS NULL
+     ORDER BY at DESC LIMIT 1 OFFSET @span::bigint)
+    UNION ALL
+    (SELECT at FROM skein.search
+     WHERE tenant = @tenant::text AND tsv @@ @match::tsquery AND at BETWEEN @from::bigint AND @upto::bigint
+       AND pairs @> @pairs::smallint[]
+     ORDER BY at DESC LIMIT 1 OFFSET @span::bigint)`,
   foundMessages: `
     SELECT ${looseColumns}, m.conv, c.title, c.kind, c.directory, c.channel
     FROM json_to_recordset(@places::json) AS w(conv uuid, seq int)

@@ -56,8 +56,14 @@ export interface IndexEntry {
   readonly conv: Conv
   readonly seq: number
   readonly at: number
+  /** Separated by spaces, each one once. */
   readonly tokens: string
+  /** The numbers of adjacent tokens, or none if they are among the tokens. */
+  readonly pairs: readonly number[]
 }
+
+/** The form of an index whose pairs are tokens, and of one whose pairs are numbers of their own. */
+export const indexForms = { pairTokens: 2, pairNumbers: 3 } as const
 
 /** Reads the texts of the next messages above the marks. */
 export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch> {
@@ -100,13 +106,16 @@ export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch
   return { marks, messages, count, chars, next: isEnd ? null : { after, ends } }
 }
 
-/** Makes the entries of a batch. */
-export function* makeEntries({ messages }: IndexBatch): Stepwise<IndexEntry[]> {
+/** Makes the entries of a batch, for an index of this form. */
+export function* makeEntries({ messages }: IndexBatch, form?: number): Stepwise<IndexEntry[]> {
   const entries: IndexEntry[] = []
+  const hasNumbers = form === indexForms.pairNumbers
   for (const { conv, seq, at, role, texts } of messages) {
     const marks = [scopes.everything, scopes.role(role), scopes.conversation(conv)]
     const { tokens, pairs } = yield* indexTokensInSteps(texts)
-    entries.push({ conv, seq, at, tokens: [...marks, ...tokens, ...Array.from(pairs, pairName)].join(' ') })
+    const named = hasNumbers ? [] : Array.from(pairs, pairName)
+    const text = [...marks, ...tokens, ...named].join(' ')
+    entries.push({ conv, seq, at, tokens: text, pairs: hasNumbers ? [...pairs] : [] })
   }
   return entries
 }

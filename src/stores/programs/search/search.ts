@@ -2,6 +2,7 @@ import { latestTime } from '../../../core/check.ts'
 import type { ConversationKind } from '../../../core/conversation.ts'
 import type { ConversationId } from '../../../core/ids.ts'
 import type { SearchFilter, SearchHit, SearchOptions } from '../../../core/listing.ts'
+import { pairName } from '../../../core/search/pairs.ts'
 import type { SearchQuery } from '../../../core/search/query.ts'
 import { cutSnippet } from '../../../core/search/snippet.ts'
 import { all, type Engine, first, later, type Program } from '../../engine/engine.ts'
@@ -10,7 +11,7 @@ import { laterPreviews, looseMessages } from '../content.ts'
 import { scopeConversations } from '../list.ts'
 import { needConversation } from '../lookup.ts'
 import { resolve } from '../resolve.ts'
-import { scopes } from './search-index.ts'
+import { indexForms, scopes } from './search-index.ts'
 
 /** A message that matches a search, with its texts. */
 export interface SearchAnswer {
@@ -67,9 +68,11 @@ export function* planSearch(
   { indexForm, matchText }: Pick<Engine, 'indexForm' | 'matchText'>,
 ): Program<SearchPlan> {
   const required = query.all.flatMap(term => term.required)
-  const pairs = query.all.flatMap(term => term.pairs)
+  const asNumbers = query.all.flatMap(term => term.pairs)
   // A file that cannot be written may have an index of an older version.
-  if (pairs.length > 0 && (indexForm ?? (yield* first('indexForm', {}))?.form) === 2) required.push(...pairs)
+  const form = asNumbers.length > 0 ? (indexForm ?? (yield* first('indexForm', {}))?.form) : undefined
+  if (form === indexForms.pairTokens) required.push(...asNumbers.map(pairName))
+  const pairs = form === indexForms.pairNumbers ? asNumbers : null
   const prefixes = query.all.flatMap(term => (term.requiredPrefix === null ? [] : [term.requiredPrefix]))
   // The index can exclude a word that it decides alone, but not a phrase.
   const none = query.none.filter(term => !term.check && !term.prefix).flatMap(term => term.required)
@@ -107,6 +110,7 @@ export function* planSearch(
       *read(upto, limit, after = -1) {
         const rows = yield* all('candidates', {
           match,
+          pairs,
           from: Math.max(from, after + 1),
           upto: Math.min(upto, latest),
           ...filters,
@@ -116,7 +120,7 @@ export function* planSearch(
         return isMember === null ? rows : rows.filter(({ conv }) => isMember.has(conv)).slice(0, limit)
       },
       *floor(upto, span) {
-        return (yield* first('searchFloor', { match, from, upto: Math.min(upto, latest), span }))?.at
+        return (yield* first('searchFloor', { match, pairs, from, upto: Math.min(upto, latest), span }))?.at
       },
     }
   }
