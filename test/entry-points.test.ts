@@ -139,6 +139,19 @@ describe('the bundled entry points', () => {
     expect(shared).toMatchObject({ code: 0, stdout: 'true SQLITE_ERROR\n', stderr: '' })
   })
 
+  it.skipIf(process.platform === 'win32')('store and read a message without crypto and streams', () => {
+    const ran = run(`
+      import { openStore } from 'skein'
+      const store = await openStore('./without-crypto.db')
+      const { branch } = await store.create({})
+      const { head } = await store.append(branch, null, [{ role: 'user', content: 'hello' }])
+      if ((await store.tail(head, { tokens: 100 })).messages.length !== 1) throw new Error('not stored')
+      await store.close()`)
+    expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' })
+    const costly = /(stream|crypto|child_process|worker|perf_hooks|zlib|net|fs\/promises|os)$/
+    expect(ran.builtins.filter(name => name.startsWith('NativeModule ') && costly.test(name))).toEqual([])
+  })
+
   it('use the installed better-sqlite3 if it is another version', () => {
     const other = join(place, 'other')
     const [folder, real] = [
