@@ -16,7 +16,7 @@ import { checkLease } from '../check/lease.ts'
 import { parseTarget } from '../check/target.ts'
 import type { Engine } from '../engine/engine.ts'
 import { withIndexing } from '../store/background-index.ts'
-import { storeOver } from '../store/store-over.ts'
+import { loadMethods, storeOver } from '../store/store-over.ts'
 import { copyEngine, readIntoMemory } from './copy-in-memory.ts'
 import { fileOf, sqliteEngine } from './engine.ts'
 import { translate, translated } from './errors.ts'
@@ -133,6 +133,8 @@ export async function sqliteStore(
   } catch (error) {
     throw translate(error, fileOf(db))
   }
+  // A call inside a transaction of the caller must not wait for a file.
+  await loadMethods()
   const engine = sqliteEngine(db, { source: options.source ?? systemSource, leaseMs, owned: false })
   return over(withIndexing(engine, options.indexing), db)
 }
