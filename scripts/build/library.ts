@@ -12,11 +12,7 @@ const root = join(import.meta.dirname, '../..')
 
 /** Modules that are loaded together are one file: a file costs more than the code in it. */
 const groups = [
-  { name: 'core', test: /[\\/]src[\\/](core|system)[\\/](?!debug\.ts)|[\\/]check[\\/]target\.ts$|^\0later:/ },
-  // A bundler leaves a file out if nothing of it is used. `debug` acts when it is loaded, and `open` names
-  // the drivers: they must not be part of a file that everything uses.
-  { name: 'debug', test: /[\\/]src[\\/]system[\\/]debug\.ts$/ },
-  { name: 'open', test: /[\\/]src[\\/]stores[\\/]open\.ts$/ },
+  { name: 'core', test: /[\\/]src[\\/](core|system)[\\/]|[\\/]check[\\/]target\.ts$|^\0later:/ },
   { name: 'context', test: /[\\/]src[\\/]context[\\/]/ },
   { name: 'recorder', test: /[\\/]src[\\/]recorder[\\/]/ },
   {
