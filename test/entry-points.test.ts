@@ -151,7 +151,15 @@ describe('the bundled entry points', () => {
       await store.close()`)
     expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' })
     expect(loaded(ran).map(file => basename(file))).toEqual([
-      ...['index.js', 'core.js', 'index.js', 'sqlite.js', 'stores.js', 'store-over.js', 'sqlite-error.js'],
+      ...[
+        'index.js',
+        'core.js',
+        'index.js',
+        'sqlite.js',
+        'stores.js',
+        'store-with-hub.js',
+        'sqlite-error.js',
+      ],
     ])
     // Control: other methods load their files.
     const more = run(`
@@ -188,6 +196,31 @@ describe('the bundled entry points', () => {
       await second.close()`)
     expect(stderr).toBe('')
     expect(stdout).toBe('ok,ok,ok,not_found,ok,ok true\n')
+  })
+
+  it('run every call at once on a borrowed handle, and on an engine of the caller', () => {
+    const { stdout, stderr } = run(`
+      import Database from 'better-sqlite3'
+      import { sqliteStore } from 'skein/sqlite'
+      import { storeOver } from 'skein/driver'
+      const db = new Database(':memory:')
+      const store = await sqliteStore(db)
+      const { conversation } = await store.create({})
+      db.exec('BEGIN')
+      const made = store.createBranch(conversation.id, null, { name: 'inside' })
+      db.exec('ROLLBACK')
+      await made
+      console.log((await store.listBranches(conversation.id)).items.map(({ name }) => name).join())
+      const calls = []
+      const note = name => async () => void calls.push(name)
+      const engine = { query: note('query'), read: note('read'), write: note('write'), source: { now: () => 0 } }
+      const own = storeOver(engine, async () => 1)
+      void own.listConversations()
+      void own.deleteBranch({ conversationId: conversation.id, name: 'main' })
+      void own.countTasks()
+      console.log(calls.join())`)
+    expect(stderr).toBe('')
+    expect(stdout).toBe('main\nquery,write,query\n')
   })
 
   it('share no literal pattern with Unicode classes, which V8 looks up when it reads the file', () => {

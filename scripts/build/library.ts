@@ -10,9 +10,36 @@ import { vendorFiles } from './vendor.ts'
 
 const root = join(import.meta.dirname, '../..')
 
+/** The methods of a store that are loaded on demand (`store/methods-on-demand.ts`), and what they use. */
+const late = [
+  {
+    name: 'tasks',
+    test: /[\\/]stores[\\/](programs[\\/](records[\\/])?tasks\b|check[\\/]task\.|engine[\\/]row-to-task|store[\\/]keep-tasks)/,
+  },
+  {
+    name: 'index-search',
+    test: /[\\/]stores[\\/](programs[\\/]search[\\/](claim-indexing|search-index)|store[\\/](index-search|pace)\.)|[\\/]core[\\/]search[\\/]texts\./,
+  },
+  {
+    name: 'turn-methods',
+    test: /[\\/]stores[\\/](programs[\\/](approvals|branches|events|path-section|structure|summaries|turns)\.|store[\\/]turn-methods)|[\\/]core[\\/](conversation|runs)\./,
+  },
+  {
+    name: 'manage-methods',
+    test: /[\\/]stores[\\/](programs[\\/](delete|forget-words|list|measure|overview|search[\\/]|sweep|tokens|trash)|store[\\/](in-pieces|manage-methods|measure-store|read-overviews|search-))|[\\/]core[\\/]search[\\/](query|rank)\./,
+  },
+  { name: 'follow', test: /[\\/]stores[\\/](programs[\\/]follow\.|store[\\/](follow-|task-watch))/ },
+]
+
+const isLate = (id: string) => late.some(({ test }) => test.test(id))
+
 /** Modules that are loaded together are one file: a file costs more than the code in it. */
 const groups = [
-  { name: 'core', test: /[\\/]src[\\/](core|system)[\\/]|[\\/]check[\\/]target\.ts$|^\0later:/ },
+  {
+    name: 'core',
+    test: (id: string) =>
+      /[\\/]src[\\/](core|system)[\\/]|[\\/]check[\\/]target\.ts$|^\0later:/.test(id) && !isLate(id),
+  },
   { name: 'context', test: /[\\/]src[\\/]context[\\/]/ },
   { name: 'recorder', test: /[\\/]src[\\/]recorder[\\/]/ },
   {
@@ -20,40 +47,17 @@ const groups = [
     test: /[\\/]src[\\/]models[\\/](collect|language-model|plain-json|file-block|metadata|provider-part|tool-result-block)\.ts$/,
   },
   { name: 'agent', test: /[\\/]src[\\/]agent[\\/](?!index)/ },
-  // PostgreSQL needs some of the programs of tasks at once.
-  { name: 'stores', test: /[\\/]src[\\/]stores[\\/](engine|check|programs)[\\/](?!.*task)/ },
-  // The methods of a store that are loaded on demand (store/methods-on-demand.ts), and what they use.
   {
-    name: 'tasks',
-    test: /[\\/]stores[\\/](programs[\\/](records[\\/])?tasks\b|check[\\/]task\.|engine[\\/]row-to-task|store[\\/]keep-tasks)/,
-    isLate: true,
+    name: 'stores',
+    test: (id: string) => /[\\/]src[\\/]stores[\\/](engine|check|programs)[\\/]/.test(id) && !isLate(id),
   },
-  {
-    name: 'index-search',
-    test: /[\\/]stores[\\/](programs[\\/]search[\\/](claim-indexing|search-index)|store[\\/](index-search|pace)\.)|[\\/]core[\\/]search[\\/]texts/,
-    isLate: true,
-  },
-  {
-    name: 'turn-methods',
-    test: /[\\/]stores[\\/](programs[\\/](approvals|branches|events|path-section|structure|summaries|turns)\.|store[\\/]turn-methods)/,
-    isLate: true,
-  },
-  {
-    name: 'manage-methods',
-    test: /[\\/]stores[\\/](programs[\\/](delete|forget-words|list|measure|overview|search[\\/]|sweep|tokens|trash)|store[\\/](in-pieces|manage-methods|measure-store|read-overviews|search-))/,
-    isLate: true,
-  },
-  {
-    name: 'follow',
-    test: /[\\/]stores[\\/](programs[\\/]follow\.|store[\\/](follow-|task-watch))/,
-    isLate: true,
-  },
+  ...late,
   { name: 'sqlite', test: /[\\/]src[\\/]stores[\\/]sqlite[\\/](?!index|engine)|better-sqlite3/ },
-].map(({ isLate = false, ...group }, i, { length }) => ({
+].map((group, i, { length }) => ({
   ...group,
   priority: length - i,
   // Leaves out what is loaded on demand.
-  ...(!isLate && { tags: ['$initial' as const] }),
+  ...(!late.some(({ name }) => name === group.name) && { tags: ['$initial' as const] }),
 }))
 
 /** A file of the library, and the modules in it. */

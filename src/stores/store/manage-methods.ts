@@ -15,7 +15,7 @@ import { indexAll } from './index-search.ts'
 import { measureOne, measureStore } from './measure-store.ts'
 import { overviewsOf } from './read-overviews.ts'
 import { searchStore } from './search-store.ts'
-import type { ManageMethodName, StoreContext } from './store-over.ts'
+import type { ManageMethodName, StoreContext } from './store-with-hub.ts'
 
 /** The methods for lists, search, deletion, upkeep and tokens. They are loaded when one of them is
  *  first called. */

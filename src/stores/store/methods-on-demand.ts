@@ -29,6 +29,8 @@ function nothing(): void {}
 export interface LoadedPart<T> {
   /** The value, if it is loaded. */
   current(): T | undefined
+  /** For a caller that has loaded it. */
+  set(value: T): void
   load(): Promise<T>
 }
 
@@ -36,6 +38,9 @@ export function loadedPart<T>(load: () => Promise<T>): LoadedPart<T> {
   let value: T | undefined
   return {
     current: () => value,
+    set: given => {
+      value = given
+    },
     load: async () => {
       value ??= await load()
       return value

@@ -14,7 +14,7 @@ import { setLabel } from '../programs/save.ts'
 import { listStretches } from '../programs/structure.ts'
 import * as summaries from '../programs/summaries.ts'
 import * as turns from '../programs/turns.ts'
-import type { StoreContext, TurnMethodName } from './store-over.ts'
+import type { StoreContext, TurnMethodName } from './store-with-hub.ts'
 
 /** The methods for branches, turns, events, approvals and summaries, which agents use. They are loaded when
  *  one of them is first called. */
