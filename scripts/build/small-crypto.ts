@@ -4,7 +4,8 @@ import type { BinaryToTextEncoding, RandomUUIDOptions } from 'node:crypto'
  *  processor time to load its module, as long as all other work of a program that stores one message. The
  *  bundles have these functions in place of Node's; the sources import `node:crypto`. */
 
-/** Most bytes that are hashed here, about half a millisecond. A process that hashes more loads Node's module. */
+/** Most bytes that are hashed here, in half a millisecond. A process that hashes more loads Node's
+ *  module. */
 const mostBytes = 2_048
 const mostIds = 20
 
