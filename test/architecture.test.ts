@@ -158,7 +158,7 @@ describe('the arrows between folders', () => {
   const allowed: [from: string, to: string][] = [
     ['src/stores/sqlite/a.ts', '../engine/rows.ts'],
     ['src/stores/sqlite/recover/a.ts', '../../store/read-records.ts'],
-    ['src/stores/store/store-over.ts', '../check/input.ts'],
+    ['src/stores/store/store-with-hub.ts', '../check/input.ts'],
     ['src/stores/open.ts', './sqlite/index.ts'],
     ['src/testing/contract/a.ts', '../../core/ports.ts'],
     ['src/testing/index.ts', './contract/b.ts'],

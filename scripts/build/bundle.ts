@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OutputOptions, type RolldownLog, rolldown } from 'rolldown'
 import { builtinsLater, bundledDriver, driverNotice, flatStatements } from './plugins.ts'
+import { unicodePatternsLater } from './unicode-patterns.ts'
 import { vendorFiles } from './vendor.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -24,7 +25,7 @@ export const smallest = {
 /** The modules of `ls`, `show` and `search` are in one file; the others are in files that are loaded on
  *  demand. */
 const atOnce =
-  /[\\/]src[\\/](cli[\\/]main|cli[\\/]read[\\/](ls|show|search)|stores[\\/](open|sqlite[\\/]index))\.ts$/
+  /[\\/]src[\\/](cli[\\/]main|cli[\\/]read[\\/](ls|show|search)|stores[\\/](open|sqlite[\\/]index|store[\\/](turn|manage)-methods))\.ts$/
 
 /** Bundles the command into a folder: `skein.cjs`, the executable, and `main.cjs` with its other files.
  *  CommonJS, because it starts faster than ES modules and can be compiled in advance. Packages stay external.
@@ -52,7 +53,7 @@ export async function bundleCommand(folder: string): Promise<void> {
     // Without this, the entry would be a separate file that only forwards.
     preserveEntrySignatures: 'allow-extension',
     external: id => !isOurs(id) && !plugins.some(plugin => plugin.isReplaced(id)),
-    plugins: [...plugins, flatStatements()],
+    plugins: [...plugins, flatStatements(), unicodePatternsLater()],
     onLog: refuseTrouble,
   })
   await main.write({

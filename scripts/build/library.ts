@@ -1,22 +1,45 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { minifySync } from 'rolldown/utils'
 import { isOurs, refuseTrouble, small, smallest } from './bundle.ts'
 import { breakLines } from './line-breaks.ts'
 import { builtinsLater, bundledDriver, driverNotice, flatStatements, hiddenRequire } from './plugins.ts'
+import { unicodePatternsLater } from './unicode-patterns.ts'
 import { vendorFiles } from './vendor.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Modules that are loaded together are one file: a file costs more than the code in it. `$initial` leaves
- *  out what is loaded on demand. */
+/** The methods of a store that are loaded on demand (`store/methods-on-demand.ts`), and what they use. */
+const late = [
+  {
+    name: 'tasks',
+    test: /[\\/]stores[\\/](programs[\\/](records[\\/])?tasks\b|check[\\/]task\.|engine[\\/]row-to-task|store[\\/]keep-tasks)/,
+  },
+  {
+    name: 'index-search',
+    test: /[\\/]stores[\\/](programs[\\/]search[\\/](claim-indexing|search-index)|store[\\/](index-search|pace)\.)|[\\/]core[\\/]search[\\/]texts\./,
+  },
+  {
+    name: 'turn-methods',
+    test: /[\\/]stores[\\/](programs[\\/](approvals|branches|events|path-section|structure|summaries|turns)\.|store[\\/]turn-methods)|[\\/]core[\\/](conversation|runs)\./,
+  },
+  {
+    name: 'manage-methods',
+    test: /[\\/]stores[\\/](programs[\\/](delete|forget-words|list|measure|overview|search[\\/]|sweep|tokens|trash)|store[\\/](in-pieces|manage-methods|measure-store|read-overviews|search-))|[\\/]core[\\/]search[\\/](query|rank)\./,
+  },
+  { name: 'follow', test: /[\\/]stores[\\/](programs[\\/]follow\.|store[\\/](follow-|task-watch))/ },
+]
+
+const isLate = (id: string) => late.some(({ test }) => test.test(id))
+
+/** Modules that are loaded together are one file: a file costs more than the code in it. */
 const groups = [
-  { name: 'core', test: /[\\/]src[\\/](core|system)[\\/](?!debug\.ts)|[\\/]check[\\/]target\.ts$|^\0later:/ },
-  // A bundler leaves a file out if nothing of it is used. `debug` acts when it is loaded, and `open` names
-  // the drivers: they must not be part of a file that everything uses.
-  { name: 'debug', test: /[\\/]src[\\/]system[\\/]debug\.ts$/ },
-  { name: 'open', test: /[\\/]src[\\/]stores[\\/]open\.ts$/ },
+  {
+    name: 'core',
+    test: (id: string) =>
+      /[\\/]src[\\/](core|system)[\\/]|[\\/]check[\\/]target\.ts$|^\0later:/.test(id) && !isLate(id),
+  },
   { name: 'context', test: /[\\/]src[\\/]context[\\/]/ },
   { name: 'recorder', test: /[\\/]src[\\/]recorder[\\/]/ },
   {
@@ -24,9 +47,18 @@ const groups = [
     test: /[\\/]src[\\/]models[\\/](collect|language-model|plain-json|file-block|metadata|provider-part|tool-result-block)\.ts$/,
   },
   { name: 'agent', test: /[\\/]src[\\/]agent[\\/](?!index)/ },
-  { name: 'stores', test: /[\\/]src[\\/]stores[\\/](engine|check|programs)[\\/]/ },
+  {
+    name: 'stores',
+    test: (id: string) => /[\\/]src[\\/]stores[\\/](engine|check|programs)[\\/]/.test(id) && !isLate(id),
+  },
+  ...late,
   { name: 'sqlite', test: /[\\/]src[\\/]stores[\\/]sqlite[\\/](?!index|engine)|better-sqlite3/ },
-].map((group, i, { length }) => ({ ...group, priority: length - i, tags: ['$initial' as const] }))
+].map((group, i, { length }) => ({
+  ...group,
+  priority: length - i,
+  // Leaves out what is loaded on demand.
+  ...(!late.some(({ name }) => name === group.name) && { tags: ['$initial' as const] }),
+}))
 
 /** A file of the library, and the modules in it. */
 export interface LibraryFile {
@@ -49,7 +81,7 @@ export async function bundleLibrary(folder: string): Promise<readonly LibraryFil
     tsconfig: false,
     transform: { target: 'node22.14' },
     external: id => !isOurs(id) && !replacing.some(plugin => plugin.isReplaced(id)),
-    plugins: [...replacing, hiddenRequire(), flatStatements()],
+    plugins: [...replacing, hiddenRequire(), flatStatements(), unicodePatternsLater()],
     onLog: refuseTrouble,
   })
   const { output } = await library.write({
@@ -68,8 +100,11 @@ export async function bundleLibrary(folder: string): Promise<readonly LibraryFil
     const path = join(folder, fileName)
     if (type === 'chunk') writeFileSync(path, breakLines(readFileSync(path, 'utf8')))
   }
+  rmSync(join(folder, 'shared', runtimeFile))
   return output.flatMap(file =>
-    file.type === 'chunk' ? [{ name: file.fileName, isEntry: file.isEntry, modules: file.moduleIds }] : [],
+    file.type === 'chunk' && !file.fileName.endsWith(runtimeFile)
+      ? [{ name: file.fileName, isEntry: file.isEntry, modules: file.moduleIds }]
+      : [],
   )
 }
 
@@ -83,24 +118,32 @@ function shortenNames(path: string): void {
   writeFileSync(path, code)
 }
 
-/** Copies the helpers of the bundler into the SQLite driver. The colours of code use them too, so they are a
- *  file of their own, and every file costs time at the start. */
+/** The file with the helpers of the bundler. */
+const runtimeFile = 'rolldown-runtime.js'
+
+/** Copies the helpers of the bundler into the files that use them: a file of their own would cost time when
+ *  the first of these files is loaded. */
 function inlineHelpers(shared: string): void {
-  const path = join(shared, 'sqlite.js')
-  const code = readFileSync(path, 'utf8')
-  const [statement, names] =
-    /\bimport\s*\{([^}]*)\}\s*from\s*["'`]\.\/rolldown-runtime\.js["'`];?/.exec(code) ?? []
-  if (statement === undefined) return
-  const helpers = readFileSync(join(shared, 'rolldown-runtime.js'), 'utf8')
+  const helpers = readFileSync(join(shared, runtimeFile), 'utf8')
   const [exported, members] = /\bexport\s*\{([^}]*)\};?/.exec(helpers) ?? []
   if (exported === undefined) throw new Error('the helpers of the bundler have another form')
   // `a as b` in an import is `a: b` in a pattern; in an export it is `b: a`.
-  const taken = names!.replace(/(\w+)\s+as\s+(\w+)/g, '$1: $2')
   const given = members!.replace(/(\w+)\s+as\s+(\w+)/g, '$2: $1')
-  const body = helpers.replace(/^\/\/.*$/gm, '').replace(exported, '')
-  const inlined = `const {${taken}} = /* @__PURE__ */ (() => { ${body.trim()}\nreturn {${given}} })();`
-  writeFileSync(
-    path,
-    code.replace(statement, () => inlined),
-  )
+  const body = helpers
+    .replace(/^\/\/.*$/gm, '')
+    .replace(exported, '')
+    .trim()
+  for (const name of readdirSync(shared)) {
+    const path = join(shared, name)
+    const code = readFileSync(path, 'utf8')
+    const [statement, names] =
+      /\bimport\s*\{([^}]*)\}\s*from\s*["'`]\.\/rolldown-runtime\.js["'`];?/.exec(code) ?? []
+    if (statement === undefined) continue
+    const taken = names!.replace(/(\w+)\s+as\s+(\w+)/g, '$1: $2')
+    const inlined = `const {${taken}} = /* @__PURE__ */ (() => { ${body}\nreturn {${given}} })();`
+    writeFileSync(
+      path,
+      code.replace(statement, () => inlined),
+    )
+  }
 }

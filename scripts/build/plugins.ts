@@ -16,6 +16,9 @@ const costlyAsImports = [...costly, 'node:fs', 'node:util']
 
 const prefix = '\0later:'
 
+/** The parts of `node:crypto` that the first calls of a process use instead. */
+const smallCrypto = JSON.stringify(join(import.meta.dirname, 'small-crypto.ts'))
+
 /** Loads some modules of Node on the first call of one of their functions instead of with the bundle. */
 export function builtinsLater(format: 'cjs' | 'esm'): Replacing {
   const replaced = format === 'cjs' ? costly : costlyAsImports
@@ -29,10 +32,13 @@ export function builtinsLater(format: 'cjs' | 'esm'): Replacing {
       const members = Object.entries(process.getBuiltinModule(name) ?? {}).filter(([key]) =>
         /^[a-zA-Z]\w*$/.test(key),
       )
+      const own = name === 'node:crypto' ? ['load', 'hash', 'randomUUID'] : []
       return [
-        `let loaded`,
-        `function load() { return (loaded ??= process.getBuiltinModule('${name}')) }`,
+        ...(own.length > 0
+          ? [`import { load } from ${smallCrypto}`, `export { hash, randomUUID } from ${smallCrypto}`]
+          : [`let loaded`, `function load() { return (loaded ??= process.getBuiltinModule('${name}')) }`]),
         ...members.flatMap(([key, value]) => {
+          if (own.includes(key)) return []
           // A name with a capital is a class and must be called with `new`.
           if (typeof value === 'function' && /^[a-z]/.test(key))
             return `export function ${key}(...args) { return load().${key}(...args) }`

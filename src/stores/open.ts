@@ -3,7 +3,7 @@ import { checkKnownFields } from '../core/check.ts'
 // - `engine/`: the lower layer: what a program, a statement and a row is. Start with `engine/engine.ts`
 // - `programs/`: the operations of a store, once for all engines; `append.ts` is the most important one
 // - `check/`: checks of input and of records
-// - `store/`: the `Store` port over any engine; `store-over.ts` checks the input and selects the program
+// - `store/`: the `Store` port over any engine; `store-with-hub.ts` checks the input and selects the program
 // - `sqlite/`, `postgres/`: an engine each, with its SQL. They do not know each other
 // May import core and system. Only `src/index.ts` and `cli` import this folder.
 

@@ -42,15 +42,6 @@ interface DebugChannel<Message> extends Channel {
   publish(message: Message): void
 }
 
-/** Statements and transactions: `skein:statement`. */
-export const statementChannel = channel('skein:statement') as DebugChannel<StatementTrace>
-
-/** Retries: `skein:retry`. */
-export const retryChannel = channel('skein:retry') as DebugChannel<RetryTrace>
-
-/** Model calls: `skein:model`. */
-export const modelChannel = channel('skein:model') as DebugChannel<ModelTrace>
-
 const printers = {
   statement: ({ engine, statements, rows, ms, error }: StatementTrace) =>
     `${time(ms)} ${engine} ${statements.join(', ')} · ${plural(rows, 'row')}${problem(error)}`,
@@ -58,6 +49,28 @@ const printers = {
     `${what}, attempt ${attempt}, again in ${time(pauseMs)}${waiting === undefined ? '' : ` · ${waiting} waiting`}${problem(error)}`,
   model: ({ model, messages, tokens, ms, usage, error }: ModelTrace) =>
     `${time(ms)} ${model} · ${plural(messages, 'message')}, ${plural(tokens, 'token')} counted${spent(usage)}${problem(error)}`,
+}
+
+let isPrinting = false
+
+/** Statements and transactions: `skein:statement`. */
+export const statementChannel = /* @__PURE__ */ debugChannel<StatementTrace>('statement')
+
+/** Retries: `skein:retry`. */
+export const retryChannel = /* @__PURE__ */ debugChannel<RetryTrace>('retry')
+
+/** Model calls: `skein:model`. */
+export const modelChannel = /* @__PURE__ */ debugChannel<ModelTrace>('model')
+
+/** A channel of the library. The first one starts the lines that `SKEIN_DEBUG` asks for: a bundler can leave
+ *  out a file that does nothing else when it is loaded. */
+function debugChannel<Message>(name: keyof typeof printers): DebugChannel<Message> {
+  const list = process.env.SKEIN_DEBUG
+  if (list && !isPrinting) {
+    isPrinting = true
+    printDebug(list, line => process.stderr.write(`${line}\n`))
+  }
+  return channel(`skein:${name}`)
 }
 
 /** Prints the channels that a list names, `statement,retry` or `*` for all, one line for each message.
@@ -102,5 +115,3 @@ function problem(error: unknown): string {
   const { code, name } = error as { readonly code?: unknown; readonly name?: unknown }
   return ` · ${code ?? name ?? 'an error'}`
 }
-
-if (process.env.SKEIN_DEBUG) printDebug(process.env.SKEIN_DEBUG, line => process.stderr.write(`${line}\n`))

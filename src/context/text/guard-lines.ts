@@ -84,10 +84,12 @@ function reader(): (line: string) => Legible {
   }
 }
 
-const invisible = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{M}]/u
-
 function readAs(character: string): string {
   if (/\s/u.test(character)) return ' '
   const parts = [...character.normalize('NFKD').toLowerCase()]
-  return parts.map(part => (/\s/u.test(part) ? ' ' : invisible.test(part) ? '' : part)).join('')
+  return parts.map(part => (/\s/u.test(part) ? ' ' : isInvisible(part) ? '' : part)).join('')
+}
+
+function isInvisible(character: string): boolean {
+  return /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{M}]/u.test(character)
 }

@@ -12,8 +12,8 @@ import { requireNode } from '../../system/version.ts'
 import { checkLease } from '../check/lease.ts'
 import { parseTarget } from '../check/target.ts'
 import { withIndexing } from '../store/background-index.ts'
-import { followHub } from '../store/follow-hub.ts'
-import { storeWithHub } from '../store/store-over.ts'
+import { hubOnDemand } from '../store/hub-on-demand.ts'
+import { storeWithHub } from '../store/store-with-hub.ts'
 import type { Naming } from './batch.ts'
 import { type PostgresEngine, postgresEngine } from './engine.ts'
 import { joinedEngine } from './joined-engine.ts'
@@ -227,7 +227,7 @@ function over(
   const naming: Naming = prepared === 'off' ? 'unnamed' : 'named'
   const shared = { tenant, naming, source, leaseMs: checkLease(leaseMs) }
   const engine = withIndexing(postgresEngine(pool, { ...shared, close }), indexing)
-  const hub = followHub(engine)
+  const hub = hubOnDemand(engine)
   const version = () => schemaVersion(pool)
   const quick = (on: PostgresEngine) =>
     withQuickClaim(withQuickAppend(storeWithHub(on, version, hub), on, hub.wake), on)

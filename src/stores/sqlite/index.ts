@@ -16,7 +16,7 @@ import { checkLease } from '../check/lease.ts'
 import { parseTarget } from '../check/target.ts'
 import type { Engine } from '../engine/engine.ts'
 import { withIndexing } from '../store/background-index.ts'
-import { storeOver } from '../store/store-over.ts'
+import { loadMethods, storeWithHub } from '../store/store-with-hub.ts'
 import { copyEngine, readIntoMemory } from './copy-in-memory.ts'
 import { fileOf, sqliteEngine } from './engine.ts'
 import { translate, translated } from './errors.ts'
@@ -93,7 +93,7 @@ export async function openSqliteStore(path: string, options: SqliteOptions = {})
       throw reason instanceof SkeinError ? reason : error
     }
     const version = schemaVersion(db)
-    return storeOver(
+    return storeWithHub(
       withIndexing(
         copyEngine(engineOf(db), async () => engineOf(await open())),
         options.indexing,
@@ -133,12 +133,14 @@ export async function sqliteStore(
   } catch (error) {
     throw translate(error, fileOf(db))
   }
+  // A call inside a transaction of the caller must not wait for a file.
+  await loadMethods()
   const engine = sqliteEngine(db, { source: options.source ?? systemSource, leaseMs, owned: false })
   return over(withIndexing(engine, options.indexing), db)
 }
 
 function over(engine: Engine, db: Database): Store {
-  return storeOver(engine, async () => translated(() => schemaVersion(db), fileOf(db)))
+  return storeWithHub(engine, async () => translated(() => schemaVersion(db), fileOf(db)))
 }
 
 /** A read-only store whose write-ahead log cannot be used: it cannot be read either. */

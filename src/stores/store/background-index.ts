@@ -1,8 +1,7 @@
 import { checkChoice } from '../../core/check.ts'
 import type { Engine } from '../engine/engine.ts'
-import { indexLeaseMs } from '../programs/search/claim-indexing.ts'
-import { endlessPass, type IndexPass } from '../programs/search/search-index.ts'
-import { createIndexer } from './index-search.ts'
+import type { IndexPass } from '../programs/search/search-index.ts'
+import type { Indexer } from './index-search.ts'
 
 /** An engine whose writes are indexed in the background, if `mode` says so. */
 export function withIndexing<E extends Engine>(engine: E, mode: 'background' | 'manual' = 'background'): E {
@@ -56,14 +55,14 @@ export interface BackgroundIndex {
 /** One process at a time indexes a store. If a batch fails, because the disk is full or the server is away,
  *  the next write tries again. */
 export function indexInBackground(engine: Engine, after: IdleTimer = systemTimer): BackgroundIndex {
-  const indexer = createIndexer(engine)
+  let indexer: Indexer | undefined
   let cancel: (() => void) | null = null
   let isRunning = false
   let isClosed = false
   let calls = 0
   let seen = 0
   let busyTimes = 0
-  let pass: IndexPass = endlessPass
+  let pass: IndexPass | null = null
   return {
     wake() {
       calls++
@@ -110,10 +109,13 @@ export function indexInBackground(engine: Engine, after: IdleTimer = systemTimer
 
   /** Returns when to continue, or null if everything is indexed. */
   async function indexSome(): Promise<number | null> {
-    if (!engine.isFree()) return quietMs
-    const batch = await indexer.step(pass, 'wait')
+    // Loaded lazily: a short program ends before it is idle.
+    const { createIndexer, endlessPass, indexLeaseMs } = await import('./index-search.ts')
+    if (isClosed || !engine.isFree()) return quietMs
+    indexer ??= createIndexer(engine)
+    const batch = await indexer.step(pass ?? endlessPass, 'wait')
     if (batch === null) return indexLeaseMs
-    pass = batch.next ?? endlessPass
-    return batch.next === null ? null : gapMs
+    pass = batch.next
+    return pass === null ? null : gapMs
   }
 }

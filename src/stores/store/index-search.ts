@@ -4,10 +4,11 @@ import type { IndexOptions } from '../../core/listing.ts'
 import { finishInTurns } from '../../system/finish-in-turns.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
-import { type ClaimMode, claimIndexing } from '../programs/search/claim-indexing.ts'
+import { type ClaimMode, claimIndexing, indexLeaseMs } from '../programs/search/claim-indexing.ts'
 import {
   type BatchSize,
   countIndexParts,
+  endlessPass,
   type IndexBatch,
   type IndexPass,
   makeEntries,
@@ -18,6 +19,8 @@ import {
   writeBatch,
 } from '../programs/search/search-index.ts'
 import { createPace, type Pace } from './pace.ts'
+
+export { endlessPass, indexLeaseMs }
 
 /** Milliseconds that a batch should take of the process, so that other work need not wait. */
 const batchMs = 7
