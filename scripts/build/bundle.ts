@@ -25,7 +25,7 @@ export const smallest = {
 /** The modules of `ls`, `show` and `search` are in one file; the others are in files that are loaded on
  *  demand. */
 const atOnce =
-  /[\\/]src[\\/](cli[\\/]main|cli[\\/]read[\\/](ls|show|search)|stores[\\/](open|sqlite[\\/]index|store[\\/](turn|manage)-methods))\.ts$/
+  /[\\/]src[\\/](cli[\\/]main|cli[\\/]read[\\/](ls|show|search)|stores[\\/](open|sqlite[\\/]index|store[\\/](turn-methods|manage-methods|keep-tasks|follow-hub|follow-tasks|index-search)))\.ts$/
 
 /** Bundles the command into a folder: `skein.cjs`, the executable, and `main.cjs` with its other files.
  *  CommonJS, because it starts faster than ES modules and can be compiled in advance. Packages stay external.

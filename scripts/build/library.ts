@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { minifySync } from 'rolldown/utils'
@@ -100,17 +100,18 @@ export async function bundleLibrary(folder: string): Promise<readonly LibraryFil
     const path = join(folder, fileName)
     if (type === 'chunk') writeFileSync(path, breakLines(readFileSync(path, 'utf8')))
   }
-  rmSync(join(folder, 'shared', runtimeFile))
   return output.flatMap(file =>
-    file.type === 'chunk' && !file.fileName.endsWith(runtimeFile)
-      ? [{ name: file.fileName, isEntry: file.isEntry, modules: file.moduleIds }]
-      : [],
+    file.type === 'chunk' ? [{ name: file.fileName, isEntry: file.isEntry, modules: file.moduleIds }] : [],
   )
 }
 
 /** Files with short names of functions, because they are large. The assertions of the contract and the names
- *  of its cases say where a driver fails; the service logs failures with the code of the error. */
-const withShortNames = ['testing/index', 'server/index', 'acp/index']
+ *  of its cases say where a driver fails; the service logs failures with the code of the error; checks and
+ *  records name the field. */
+const withShortNames = [
+  ...['testing/index', 'server/index', 'acp/index'],
+  ...['shared/verify', 'shared/read-records', 'shared/write-records', 'shared/native-file', 'shared/follow'],
+]
 
 function shortenNames(path: string): void {
   const { code, errors } = minifySync(path, readFileSync(path, 'utf8'), { ...smallest, module: true })
@@ -118,32 +119,24 @@ function shortenNames(path: string): void {
   writeFileSync(path, code)
 }
 
-/** The file with the helpers of the bundler. */
-const runtimeFile = 'rolldown-runtime.js'
-
-/** Copies the helpers of the bundler into the files that use them: a file of their own would cost time when
- *  the first of these files is loaded. */
+/** Copies the helpers of the bundler into the SQLite driver. Files that are loaded on demand use them too, so
+ *  they are a file of their own, and every file costs time at the start. */
 function inlineHelpers(shared: string): void {
-  const helpers = readFileSync(join(shared, runtimeFile), 'utf8')
+  const path = join(shared, 'sqlite.js')
+  const code = readFileSync(path, 'utf8')
+  const [statement, names] =
+    /\bimport\s*\{([^}]*)\}\s*from\s*["'`]\.\/rolldown-runtime\.js["'`];?/.exec(code) ?? []
+  if (statement === undefined) return
+  const helpers = readFileSync(join(shared, 'rolldown-runtime.js'), 'utf8')
   const [exported, members] = /\bexport\s*\{([^}]*)\};?/.exec(helpers) ?? []
   if (exported === undefined) throw new Error('the helpers of the bundler have another form')
   // `a as b` in an import is `a: b` in a pattern; in an export it is `b: a`.
+  const taken = names!.replace(/(\w+)\s+as\s+(\w+)/g, '$1: $2')
   const given = members!.replace(/(\w+)\s+as\s+(\w+)/g, '$2: $1')
-  const body = helpers
-    .replace(/^\/\/.*$/gm, '')
-    .replace(exported, '')
-    .trim()
-  for (const name of readdirSync(shared)) {
-    const path = join(shared, name)
-    const code = readFileSync(path, 'utf8')
-    const [statement, names] =
-      /\bimport\s*\{([^}]*)\}\s*from\s*["'`]\.\/rolldown-runtime\.js["'`];?/.exec(code) ?? []
-    if (statement === undefined) continue
-    const taken = names!.replace(/(\w+)\s+as\s+(\w+)/g, '$1: $2')
-    const inlined = `const {${taken}} = /* @__PURE__ */ (() => { ${body}\nreturn {${given}} })();`
-    writeFileSync(
-      path,
-      code.replace(statement, () => inlined),
-    )
-  }
+  const body = helpers.replace(/^\/\/.*$/gm, '').replace(exported, '')
+  const inlined = `const {${taken}} = /* @__PURE__ */ (() => { ${body.trim()}\nreturn {${given}} })();`
+  writeFileSync(
+    path,
+    code.replace(statement, () => inlined),
+  )
 }

@@ -32,7 +32,8 @@ export function builtinsLater(format: 'cjs' | 'esm'): Replacing {
       const members = Object.entries(process.getBuiltinModule(name) ?? {}).filter(([key]) =>
         /^[a-zA-Z]\w*$/.test(key),
       )
-      const own = name === 'node:crypto' ? ['load', 'hash', 'randomUUID'] : []
+      // A command that asks a model loads `crypto` with its connection.
+      const own = name === 'node:crypto' && format === 'esm' ? ['load', 'hash', 'randomUUID'] : []
       return [
         ...(own.length > 0
           ? [`import { load } from ${smallCrypto}`, `export { hash, randomUUID } from ${smallCrypto}`]
