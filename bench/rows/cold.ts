@@ -86,8 +86,8 @@ export const coldSuite: Suite = {
 const whyCold =
   'the first turn is a third to a half of the sum: V8 parses and compiles functions when they are first ' +
   'called (half of its instructions), SQLite compiles its statements (at most an eighth), and from `dist` Node ' +
-  'loads its `crypto`, 4 ms of processor time, once 2 kB are hashed. Turns 2 to 20 run in the interpreter, ' +
-  'with no line of a profile above 3 %, and are twice as fast at the end as at the beginning.'
+  'loads its `crypto`, 4 ms of processor time. Turns 2 to 20 run in the interpreter, with no line of a profile ' +
+  'above 3 %, and are twice as fast at the end as at the beginning.'
 
 function lineOf(durability: 'full' | 'normal', { floor, ours }: Record<'floor' | 'ours', Cold[][]>): Line {
   const each = (of: Cold[][]) => of.map(round => round.map(one => one.each))

@@ -16,9 +16,6 @@ const costlyAsImports = [...costly, 'node:fs', 'node:util']
 
 const prefix = '\0later:'
 
-/** The parts of `node:crypto` that the first calls of a process use instead. */
-const smallCrypto = JSON.stringify(join(import.meta.dirname, 'small-crypto.ts'))
-
 /** Loads some modules of Node on the first call of one of their functions instead of with the bundle. */
 export function builtinsLater(format: 'cjs' | 'esm'): Replacing {
   const replaced = format === 'cjs' ? costly : costlyAsImports
@@ -32,14 +29,10 @@ export function builtinsLater(format: 'cjs' | 'esm'): Replacing {
       const members = Object.entries(process.getBuiltinModule(name) ?? {}).filter(([key]) =>
         /^[a-zA-Z]\w*$/.test(key),
       )
-      // A command that asks a model loads `crypto` with its connection.
-      const own = name === 'node:crypto' && format === 'esm' ? ['load', 'hash', 'randomUUID'] : []
       return [
-        ...(own.length > 0
-          ? [`import { load } from ${smallCrypto}`, `export { hash, randomUUID } from ${smallCrypto}`]
-          : [`let loaded`, `function load() { return (loaded ??= process.getBuiltinModule('${name}')) }`]),
+        `let loaded`,
+        `function load() { return (loaded ??= process.getBuiltinModule('${name}')) }`,
         ...members.flatMap(([key, value]) => {
-          if (own.includes(key)) return []
           // A name with a capital is a class and must be called with `new`.
           if (typeof value === 'function' && /^[a-z]/.test(key))
             return `export function ${key}(...args) { return load().${key}(...args) }`
@@ -131,8 +124,8 @@ export function hiddenRequire(): Plugin {
   }
 }
 
-/** Removes the indentation of statements, 20 kB, and the comments in migrations of PostgreSQL, 10 kB. A
- *  minifier must keep both: they are part of a text. SQLite stores the comments of its migrations in the
+/** Removes the indentation of statements, 20 kB, and the indentation and comments of PostgreSQL's migrations,
+ *  20 kB. A minifier must keep both: they are part of a text. SQLite stores the text of its migrations in the
  *  schema. */
 export function flatStatements(): Plugin {
   return {
@@ -142,7 +135,7 @@ export function flatStatements(): Plugin {
       if (/[\\/]src[\\/]stores[\\/]\w+[\\/]queries[\\/]/.test(id))
         return { code: code.replace(/^ +/gm, ''), map: null }
       if (/[\\/]src[\\/]stores[\\/]postgres[\\/][\w-]*migrations\.ts$/.test(id))
-        return { code: code.replace(/^ *--.*/gm, ''), map: null }
+        return { code: code.replace(/^ +/gm, '').replace(/^--.*/gm, ''), map: null }
       return null
     },
   }
