@@ -173,6 +173,19 @@ describe('the bundled entry points', () => {
     expect(parts).toEqual(expect.arrayContaining(['turn-methods.js', 'manage-methods.js', 'tasks.js']))
   })
 
+  it('load the methods that end a turn when it begins', () => {
+    const ran = run(`
+      import { openStore } from 'skein'
+      const store = await openStore('./turn.db')
+      const { branch } = await store.create({})
+      const holder = { host: 'a', boot: 'b', pid: 1, startedAt: 1 }
+      const turn = { key: 'turn', step: 0, status: 'open', holder }
+      await store.append(branch, null, [{ role: 'user', content: 'hello' }], { turn })
+      await store.close()`)
+    expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' })
+    expect(loaded(ran).map(file => basename(file))).toContain('turn-methods.js')
+  })
+
   it('keep the order of calls that load a file, and close after them', () => {
     const { stdout, stderr } = run(`
       import { openStore } from 'skein'

@@ -70,7 +70,10 @@ describe('methods on demand', () => {
     const other = early('2')
     await new Promise(setImmediate)
     finish(new Error('no such file'))
-    await expect(failed).rejects.toThrow('no such file')
+    await expect(failed).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('no such file'),
+    })
     await other
     const again = methods.note('3')
     await new Promise(setImmediate)

@@ -1,3 +1,6 @@
+import { errorText } from '../../core/error-text.ts'
+import { UnavailableError } from '../../core/errors.ts'
+
 /** Runs the calls of a store in their order while a part of its methods is loaded. */
 export interface CallOrder {
   /** Runs a call: at once, or after the part that an earlier call needs. */
@@ -42,8 +45,16 @@ export function loadedPart<T>(load: () => Promise<T>): LoadedPart<T> {
       value = given
     },
     load: async () => {
-      value ??= await load()
-      return value
+      try {
+        value ??= await load()
+        return value
+      } catch (cause) {
+        // A process without a free file descriptor can try again later.
+        throw new UnavailableError(`a file of Skein cannot be loaded: ${errorText(cause)}`, {
+          cause,
+          hint: 'Try again. If the package was removed or replaced, start the program again',
+        })
+      }
     },
   }
 }

@@ -128,6 +128,8 @@ export function storeWithHub(
         return { ...(await writeLarge(making)), committed }
       }
       const request = appendRequest(branch, expectedHead, messages, options, lease())
+      // Its drafts and its end need that part, perhaps when the process has no file descriptor left.
+      if (options.turn?.status === 'open') void turnPart.load().catch(() => undefined)
       return { ...(await write(() => append(request))), committed }
     },
     save: async (id, items) => {
