@@ -12,8 +12,8 @@ const counts = [1, 2, 4] as const
 type Count = (typeof counts)[number]
 const runMs = 3_000
 
-/** Turns of each writer before the measurement. V8 compiles the code of a new process during about so many, in
- *  each of them, so that four processes of three seconds would spend four times as much on it as one. */
+/** Turns of each writer before the measurement. V8 compiles the code of a new process during about so many,
+ *  in each of them, so that four processes of three seconds would spend four times as much on it as one. */
 const warmUp = 1_500
 
 interface WriteArgs {

@@ -24,7 +24,8 @@ registerHooks({
 const others =
   /^(acp|adapters|channels|client|dispatch|mcp|server|testing|cli\/(acp|agent|chat|discord|dispatch|mcp|serve|set-up))\//
 for (const file of files) {
-  if (!file.endsWith('.ts') || file === join('cli', 'bin.ts') || others.test(file)) continue
+  const isNamed = file.startsWith(join('cli', process.argv[2]!, '/'))
+  if (!file.endsWith('.ts') || file === join('cli', 'bin.ts') || (others.test(file) && !isNamed)) continue
   await import(join(source, file))
 }
 // Resolves everything once that is imported later.

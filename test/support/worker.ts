@@ -4,6 +4,7 @@ import type { Store } from '../../src/core/ports.ts'
 // Loaded before `become`: afterwards the repository may be inaccessible.
 import { openPostgresStore, postgresStore } from '../../src/stores/postgres/index.ts'
 import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
+import { loadMethods } from '../../src/stores/store/store-with-hub.ts'
 
 /** A request to a worker. The answer carries the same `n`. */
 export type Request = { readonly n: number } & (
@@ -52,8 +53,9 @@ async function answer(request: Request): Promise<unknown> {
     case 'call':
       return (store![request.method] as (...args: readonly unknown[]) => Promise<unknown>)(...request.args)
     case 'become':
-      // Loads the modules that load with the first handle.
+      // Loads the modules that load with the first handle, and with the first call of a method.
       await (await openSqliteStore(':memory:')).close()
+      await loadMethods()
       process.setgroups!([])
       process.setgid!(request.uid)
       process.setuid!(request.uid)

@@ -132,7 +132,8 @@ describe('the line of a chat', () => {
     await chat.seeNext(/gemini {2}google\/gemini-3\.5-flash · needs/)
     chat.type('\x15/resume \t')
     await chat.seeNext(/\w{6} {2}Another one\n +\w{6} {2}A storm of sorts/)
-    chat.type('storm\t')
+    // Anew: if both ids begin with the same character, the first Tab has inserted it.
+    chat.type('\x15/resume storm\t')
     await chat.seeNext(/› \/resume \w{6} $/)
     chat.type('\r')
     await chat.seeNext('continuing "A storm of sorts"')
