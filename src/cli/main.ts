@@ -145,7 +145,9 @@ async function run(argv: readonly string[], how: ReportOptions): Promise<number>
     return printErrorReport({ ...problem, hint }, error, context.err, how)
   } finally {
     process.removeListener('SIGTERM', terminate)
-    process.removeListener('SIGHUP', terminate)
+    // The shell and the system may both say that the terminal is closed. The second signal must not end the
+    // process while it closes the store.
+    if (!stop.isStopped) process.removeListener('SIGHUP', terminate)
     const store = await opening?.catch(() => undefined)
     await store?.close()
     // Everything is stored. An unfinished attempt to open the store must not delay the end.
