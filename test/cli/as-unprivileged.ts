@@ -28,8 +28,8 @@ for (const file of files) {
   if (!file.endsWith('.ts') || file === join('cli', 'bin.ts') || (others.test(file) && !isNamed)) continue
   await import(join(source, file))
 }
-// Resolves everything once that is imported later.
-await import('string-width')
+// Loads everything once that is loaded later: `string-width` with the first text beyond ASCII.
+;(await import('../../src/cli/output/cut.ts')).widthOf('👋')
 await import('../../src/cli/main.ts')
 await (await openSqliteStore(':memory:')).close()
 

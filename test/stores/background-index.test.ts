@@ -7,6 +7,8 @@ import type { Store } from '../../src/core/ports.ts'
 import { sqliteEngine } from '../../src/stores/sqlite/engine.ts'
 import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { type BackgroundIndex, indexInBackground } from '../../src/stores/store/background-index.ts'
+// Loaded before the first batch, which would have to wait for the file.
+import '../../src/stores/store/index-search.ts'
 import { statementChannel } from '../../src/system/debug.ts'
 import { appendTexts } from '../../src/testing/contract/build.ts'
 
@@ -37,8 +39,10 @@ async function processOn(file: string) {
     expect(timers).toHaveLength(1)
     const [{ ms, run }] = timers.splice(0) as [(typeof timers)[0]]
     run()
-    // A batch of SQLite has no I/O to wait for, only promises.
-    await new Promise(resolve => setImmediate(resolve))
+    // A batch of SQLite has no I/O to wait for, only promises and turns of the event loop. At its end it sets
+    // the next timer, unless everything is done.
+    for (let turns = 0; turns < 100 && timers.length === 0; turns++)
+      await new Promise(resolve => setImmediate(resolve))
     return ms
   }
   return { db, store, index, timers, fire }
