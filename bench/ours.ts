@@ -3,6 +3,8 @@ import type { ConversationId, MessageId } from '../src/core/ids.ts'
 import { pathOf } from '../src/core/path.ts'
 import type { Store } from '../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../src/stores/sqlite/index.ts'
+// From the sources, Node takes a tenth of a second to compile what a store loads when it first indexes.
+import '../src/stores/store/index-search.ts'
 import type { Contender, Durability } from './contender.ts'
 
 /** Our store as a contender. Filling uses a borrowed handle, whose single transaction contains many of ours.
