@@ -82,6 +82,10 @@ export type WriteMode =
 /** `tidy` is a part of the work that the index needs after writes; `clear` empties it. */
 export type IndexWork = 'tidy' | 'clear'
 
+/** The form of a search index whose pairs of tokens are tokens, and of one whose pairs are numbers of their
+ *  own. */
+export const indexForms = { pairTokens: 2, pairNumbers: 3 } as const
+
 /** The port of a driver: transactions over its own SQL. Errors of the database are thrown as
  *  SkeinErrors. */
 export interface Engine {

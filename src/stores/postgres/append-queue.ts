@@ -84,7 +84,7 @@ export function appendQueue(send: SendOnce): SendAppend {
         from += statements.length
       }
     } catch (error) {
-      // Not an error of a statement: there is no connection, or the outcome is not known.
+      // The connection failed, or the outcome is unknown. The errors of statements are not translated yet.
       if (error instanceof SkeinError) for (const { reject } of group) reject(error)
       else await Promise.all(group.map(sendAlone))
     }

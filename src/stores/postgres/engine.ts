@@ -6,9 +6,16 @@ import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { retryChannel } from '../../system/debug.ts'
 import { finishInTurns } from '../../system/finish-in-turns.ts'
 import { systemSource } from '../../system/source.ts'
-import type { Engine, LargeProgram, Program, StatementCall, TokenMatch, WriteMode } from '../engine/engine.ts'
+import {
+  type Engine,
+  indexForms,
+  type LargeProgram,
+  type Program,
+  type StatementCall,
+  type TokenMatch,
+  type WriteMode,
+} from '../engine/engine.ts'
 import type { ParamsOf } from '../engine/statements.ts'
-import { indexForms } from '../programs/search/search-index.ts'
 import { appendQueue, type SendAppend } from './append-queue.ts'
 import type { BatchResult, Naming } from './batch.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'

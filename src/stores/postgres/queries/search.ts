@@ -1,5 +1,5 @@
+import { indexForms } from '../../engine/engine.ts'
 import type { Queries } from '../../engine/statements.ts'
-import { indexForms } from '../../programs/search/search-index.ts'
 import { at, hiddenTenant, looseColumns, notTrashed } from './columns.ts'
 
 /** Most entries of the index that are read one by one: about 4 ms. */

@@ -4,7 +4,7 @@ import type { Stepwise } from '../../../core/large/stepwise.ts'
 import { pairName } from '../../../core/search/pairs.ts'
 import { textsOf } from '../../../core/search/texts.ts'
 import { indexTokensInSteps } from '../../../core/search/tokenize.ts'
-import { all, first, type Program, run } from '../../engine/engine.ts'
+import { all, first, indexForms, type Program, run } from '../../engine/engine.ts'
 import type { Conv, IndexMark, MessageSpan, SpanRow, UnindexedRow } from '../../engine/rows.ts'
 import { loadBlobs } from '../content.ts'
 
@@ -61,9 +61,6 @@ export interface IndexEntry {
   /** The numbers of adjacent tokens, or none if they are among the tokens. */
   readonly pairs: readonly number[]
 }
-
-/** The form of an index whose pairs are tokens, and of one whose pairs are numbers of their own. */
-export const indexForms = { pairTokens: 2, pairNumbers: 3 } as const
 
 /** Reads the texts of the next messages above the marks. */
 export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch> {

@@ -5,13 +5,13 @@ import type { SearchFilter, SearchHit, SearchOptions } from '../../../core/listi
 import { pairName } from '../../../core/search/pairs.ts'
 import type { SearchQuery } from '../../../core/search/query.ts'
 import { cutSnippet } from '../../../core/search/snippet.ts'
-import { all, type Engine, first, later, type Program } from '../../engine/engine.ts'
+import { all, type Engine, first, indexForms, later, type Program } from '../../engine/engine.ts'
 import type { CandidateRow, Conv } from '../../engine/rows.ts'
 import { laterPreviews, looseMessages } from '../content.ts'
 import { scopeConversations } from '../list.ts'
 import { needConversation } from '../lookup.ts'
 import { resolve } from '../resolve.ts'
-import { indexForms, scopes } from './search-index.ts'
+import { scopes } from './search-index.ts'
 
 /** A message that matches a search, with its texts. */
 export interface SearchAnswer {
