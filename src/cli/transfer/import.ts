@@ -244,7 +244,7 @@ function nativeSource(name: string, { cwd, stdin }: CommandContext): NativeSourc
   if (!there) throw new UsageError(`there is no file ${name}`)
   if (there.isDirectory()) throw new UsageError(`${name} is a folder`, 'Name the files in it')
   const messages = there.isFile() ? messagesIn(file) : null
-  return { name, messages, chunks: () => createReadStream(file, { highWaterMark: 1_048_576 }) }
+  return { name, messages, chunks: () => createReadStream(file) }
 }
 
 /** The count in the last line, without reading the rest. */
