@@ -17,6 +17,7 @@ import { parseAst } from 'rolldown/parseAst'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleLibrary, type LibraryFile } from '../scripts/build/library.ts'
 import { bundleVendor } from '../scripts/build/vendor.ts'
+import { freshDatabase } from './stores/postgres/database.ts'
 import { strangeEnvironment } from './support/place.ts'
 import { type Run, runWithWitness } from './support/witness.ts'
 
@@ -173,17 +174,25 @@ describe('the bundled entry points', () => {
     expect(parts).toEqual(expect.arrayContaining(['turn-methods.js', 'manage-methods.js', 'tasks.js']))
   })
 
-  it('load the methods that end a turn when it begins', () => {
-    const ran = run(`
-      import { openStore } from 'skein'
-      const store = await openStore('./turn.db')
-      const { branch } = await store.create({})
-      const holder = { host: 'a', boot: 'b', pid: 1, startedAt: 1 }
-      const turn = { key: 'turn', step: 0, status: 'open', holder }
-      await store.append(branch, null, [{ role: 'user', content: 'hello' }], { turn })
-      await store.close()`)
-    expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' })
-    expect(loaded(ran).map(file => basename(file))).toContain('turn-methods.js')
+  it.each([
+    { engine: 'SQLite', from: 'skein/sqlite', open: 'openSqliteStore', url: async () => './turn.db' },
+    { engine: 'PostgreSQL', from: 'skein/postgres', open: 'openPostgresStore', url: freshDatabase },
+  ])('load the methods that end a turn when it begins, on $engine', async ({ from, open, url }) => {
+    const target = await url()
+    const append = (content: string) =>
+      run(`
+        import { ${open} } from '${from}'
+        const store = await ${open}(${JSON.stringify(target)})
+        const { branch } = await store.create({})
+        const holder = { host: 'a', boot: 'b', pid: 1, startedAt: 1 }
+        const turn = { key: 'turn', step: 0, status: 'open', holder }
+        await store.append(branch, null, [{ role: 'user', content: ${content} }], { turn })
+        await store.close()`)
+    for (const content of [`'hello'`, `'long '.repeat(400_000)`]) {
+      const ran = append(content)
+      expect(ran).toMatchObject({ code: 0, stdout: '', stderr: '' })
+      expect(loaded(ran).map(file => basename(file))).toContain('turn-methods.js')
+    }
   })
 
   it('keep the order of calls that load a file, and close after them', () => {

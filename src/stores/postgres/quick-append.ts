@@ -6,6 +6,7 @@ import { titleOfMessages } from '../../core/prepare.ts'
 import { fold } from '../../core/search/fold.ts'
 import { holderText } from '../engine/row-to-value.ts'
 import { appendRequest, isLargeAppend } from '../store/new-messages.ts'
+import { loadForTurn } from '../store/store-with-hub.ts'
 import type { PostgresEngine } from './engine.ts'
 import { isLostRace, stateOf, translate } from './errors.ts'
 import { bind, type PreparedStatement, prepare } from './prepared.ts'
@@ -33,6 +34,7 @@ export function withQuickAppend(store: Store, engine: PostgresEngine, wake: () =
         now: engine.source.now(),
         leaseMs: engine.leaseMs,
       })
+      loadForTurn(options)
       const quick = await quickAppend(engine, request).finally(wake)
       return quick ?? store.append(branch, expectedHead, messages, options)
     },

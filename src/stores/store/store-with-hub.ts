@@ -2,7 +2,7 @@ import { checkName } from '../../core/check.ts'
 import type { FollowOptions } from '../../core/follow.ts'
 import { type ConversationId, conversationId, messageId } from '../../core/ids.ts'
 import { thenDo } from '../../core/large/stepwise.ts'
-import type { ReadOptions, Store } from '../../core/ports.ts'
+import type { AppendOptions, ReadOptions, Store } from '../../core/ports.ts'
 import type { TaskKeeper } from '../../core/task.ts'
 import * as checked from '../check/input.ts'
 import type { Engine } from '../engine/engine.ts'
@@ -35,6 +35,12 @@ export interface StoreContext {
 /** Loads all methods, so that every call runs at once. */
 export async function loadMethods(): Promise<void> {
   await Promise.all([turnPart.load(), managePart.load(), taskPart.load()])
+}
+
+/** To be called by an append that has been checked. If it opens a turn, the methods for its drafts and its
+ *  end are loaded now: later, the process may have no file descriptor left. */
+export function loadForTurn({ turn }: AppendOptions): void {
+  if (turn?.status === 'open') void turnPart.load().catch(() => undefined)
 }
 
 /** The parts of the methods that are loaded on demand. */
@@ -125,11 +131,11 @@ export function storeWithHub(
       const committed = !given.isJoined()
       if (isLargeAppend(messages)) {
         const making = largeAppend(branch, expectedHead, messages, options, lease())
+        loadForTurn(options)
         return { ...(await writeLarge(making)), committed }
       }
       const request = appendRequest(branch, expectedHead, messages, options, lease())
-      // Its drafts and its end need that part, perhaps when the process has no file descriptor left.
-      if (options.turn?.status === 'open') void turnPart.load().catch(() => undefined)
+      loadForTurn(options)
       return { ...(await write(() => append(request))), committed }
     },
     save: async (id, items) => {
