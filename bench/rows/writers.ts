@@ -6,7 +6,7 @@ import { type Line, type Suite, time } from '../suite.ts'
 import { makeTurn, workId } from '../workload.ts'
 
 /** Several processes that write to one file as fast as they can, each to its own conversation. The floor uses
- *  SQLite's own waiting. */
+ *  SQLite's own waiting. With a file each, they show how much the machine does at once. */
 
 const counts = [1, 2, 4] as const
 type Count = (typeof counts)[number]
@@ -62,6 +62,14 @@ async function* write({ name, file, durability, writer }: WriteArgs): AsyncGener
   yield written
 }
 
+interface Together {
+  readonly name: ContenderName
+  readonly durability: 'full' | 'normal'
+  readonly writers: Count
+  /** The file of a writer. */
+  readonly fileOf: (writer: number) => string
+}
+
 interface Shared {
   readonly fairness: number
   readonly turns: number
@@ -69,26 +77,22 @@ interface Shared {
   readonly longest: number
 }
 
-async function together(
-  name: ContenderName,
-  file: string,
-  durability: 'full' | 'normal',
-  writers: Count,
-): Promise<Shared> {
-  const args: WriteArgs = { name, file, durability, writer: 0 }
-  await inFreshProcess({ suite: 'writers', task: 'open', args })
-  const all = Array.from({ length: writers }, (_, writer) =>
-    startSteps<Written | 'ready'>({ suite: 'writers', task: 'write', args: { ...args, writer } }),
-  )
+async function together({ name, durability, writers, fileOf }: Together): Promise<Shared> {
+  const each = Array.from({ length: writers }, (_, writer): WriteArgs => {
+    return { name, file: fileOf(writer), durability, writer }
+  })
+  for (const file of new Set(each.map(args => args.file)))
+    await inFreshProcess({ suite: 'writers', task: 'open', args: { ...each[0]!, file } })
+  const all = each.map(args => startSteps<Written | 'ready'>({ suite: 'writers', task: 'write', args }))
   for (const one of all) await one.next()
-  const each = (await Promise.all(all.map(one => one.next()))) as Written[]
+  const written = (await Promise.all(all.map(one => one.next()))) as Written[]
   for (const one of all) await one.next()
-  const turns = each.map(one => one.turns)
+  const turns = written.map(one => one.turns)
   return {
     fairness: Math.min(...turns) / Math.max(...turns),
     turns: turns.reduce((a, b) => a + b),
-    errors: each.reduce((sum, one) => sum + one.errors, 0),
-    longest: Math.max(...each.map(one => one.longest)),
+    errors: written.reduce((sum, one) => sum + one.errors, 0),
+    longest: Math.max(...written.map(one => one.longest)),
   }
 }
 
@@ -98,13 +102,18 @@ export const writersSuite: Suite = {
   async run(bench) {
     const lines: Line[] = []
     for (const durability of ['full', 'normal'] as const) {
-      const measured = new Map(counts.map(count => [count, { floor: [], ours: [] } as Measured]))
+      const measured = new Map(counts.map(count => [count, { floor: [], ours: [], apart: [] } as Measured]))
       for (let round = 0; round < Math.ceil(bench.scale.rounds / 3); round++) {
         for (const count of counts) {
-          for (const name of ['floor', 'ours'] as const) {
-            const file = join(bench.place, `writers-${name}-${count}-${durability}-${round}.db`)
-            measured.get(count)![name].push(await together(name, file, durability, count))
-          }
+          const found = measured.get(count)!
+          const fileOf = (name: string) =>
+            join(bench.place, `writers-${name}-${count}-${durability}-${round}.db`)
+          const given = { durability, writers: count }
+          for (const name of ['floor', 'ours'] as const)
+            found[name].push(await together({ ...given, name, fileOf: () => fileOf(name) }))
+          if (count === 1) continue
+          const ownFile = (writer: number) => fileOf(`own-${writer}`)
+          found.apart.push(await together({ ...given, name: 'ours', fileOf: ownFile }))
         }
       }
       const alone = measured.get(1)!
@@ -126,9 +135,11 @@ const whyUnfair =
   'a turn is shorter than the time in which a busy machine wakes a waiting process, so the last writer often ' +
   'writes again.'
 
-type Measured = Record<'floor' | 'ours', Shared[]>
+/** `apart` has a file for each writer. */
+type Measured = Record<'floor' | 'ours' | 'apart', Shared[]>
 
-function linesOf(writers: Count, durability: string, { floor, ours }: Measured, alone: Measured): Line[] {
+function linesOf(writers: Count, durability: string, measured: Measured, alone: Measured): Line[] {
+  const { floor, ours, apart } = measured
   const work = `${writers} processes write one file, ${durability.toUpperCase()}`
   const shown = (all: Shared[]) =>
     `${median(all.map(one => one.fairness)).toFixed(2)}, ` +
@@ -148,6 +159,10 @@ function linesOf(writers: Count, durability: string, { floor, ours }: Measured, 
     {
       work: `${work}: the row above ÷ that of the floor`,
       ours: (more(ours, alone.ours) / more(floor, alone.floor)).toFixed(2),
+    },
+    {
+      work: `${writers} processes with a file each, ${durability.toUpperCase()}: turns ÷ turns of one process`,
+      ours: more(apart, alone.ours).toFixed(2),
     },
     {
       work: `${work}: slowest ÷ fastest`,
