@@ -126,10 +126,10 @@ export const writersSuite: Suite = {
 }
 
 const whyTogether =
-  'one writer at a time holds the lock of the file. Of 3 s, transactions of two writers with FULL hold it for ' +
-  '2.2 s and checkpoints for 0.13; for the rest it is free, while one writer prepares its next turn (95 µs) ' +
-  'and the other sleeps (0.1 to 1.6 ms). Four writers on two cores also wait for a processor. Shorter pauses ' +
-  'shorten the waits and write less in all; longer ones are less fair.'
+  'one writer at a time holds the lock of the file, for 70 % of the time of a single process, so little can be ' +
+  'done beside it. The machine does less at once than its two processors promise: see the rows with a file for ' +
+  'each process. A writer that follows another reads the pages again that were in its cache. Pauses of other ' +
+  'lengths, and turns of 5 to 30 ms for each writer, write no more.'
 
 const whyUnfair =
   'a turn is shorter than the time in which a busy machine wakes a waiting process, so the last writer often ' +
