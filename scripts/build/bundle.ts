@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OutputOptions, type RolldownLog, rolldown } from 'rolldown'
+import { markedLater } from './marked-later.ts'
 import { builtinsLater, bundledDriver, driverNotice, flatStatements } from './plugins.ts'
 import { unicodePatternsLater } from './unicode-patterns.ts'
 import { vendorFiles } from './vendor.ts'
@@ -53,7 +54,7 @@ export async function bundleCommand(folder: string): Promise<void> {
     // Without this, the entry would be a separate file that only forwards.
     preserveEntrySignatures: 'allow-extension',
     external: id => !isOurs(id) && !plugins.some(plugin => plugin.isReplaced(id)),
-    plugins: [...plugins, flatStatements(), unicodePatternsLater()],
+    plugins: [...plugins, flatStatements(), unicodePatternsLater(), markedLater(root)],
     onLog: refuseTrouble,
   })
   await main.write({

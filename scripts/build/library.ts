@@ -4,6 +4,7 @@ import { rolldown } from 'rolldown'
 import { minifySync } from 'rolldown/utils'
 import { isOurs, refuseTrouble, small, smallest } from './bundle.ts'
 import { breakLines } from './line-breaks.ts'
+import { markedLater } from './marked-later.ts'
 import { builtinsLater, bundledDriver, driverNotice, flatStatements, hiddenRequire } from './plugins.ts'
 import { unicodePatternsLater } from './unicode-patterns.ts'
 import { vendorFiles } from './vendor.ts'
@@ -81,7 +82,7 @@ export async function bundleLibrary(folder: string): Promise<readonly LibraryFil
     tsconfig: false,
     transform: { target: 'node22.14' },
     external: id => !isOurs(id) && !replacing.some(plugin => plugin.isReplaced(id)),
-    plugins: [...replacing, hiddenRequire(), flatStatements(), unicodePatternsLater()],
+    plugins: [...replacing, hiddenRequire(), flatStatements(), unicodePatternsLater(), markedLater(root)],
     onLog: refuseTrouble,
   })
   const { output } = await library.write({

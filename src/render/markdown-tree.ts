@@ -1,4 +1,5 @@
-import { Lexer, type Token, Tokenizer, type Tokens } from 'marked'
+import type { Lexer, MarkedOptions, Token, Tokens } from 'marked'
+import { marked } from './marked.ts'
 import type { CodeFence, MarkdownBlock, MarkdownItem, MarkdownSpan, PlacedBlock, TableSide } from './tree.ts'
 
 /** Parses Markdown. HTML and link references are text: what a model writes cannot become markup, and a block
@@ -46,20 +47,27 @@ const deepest = 8
 const mostSigns = 200
 
 /** Without HTML, link references and their definitions. */
-class PlainTokenizer extends Tokenizer {
-  override html(): undefined {}
-  override tag(): undefined {}
-  override def(): undefined {}
-  override reflink(): undefined {}
+function plainOptions(): MarkedOptions {
+  class PlainTokenizer extends marked().Tokenizer {
+    override html(): undefined {}
+    override tag(): undefined {}
+    override def(): undefined {}
+    override reflink(): undefined {}
+  }
+  return { gfm: true, breaks: true, tokenizer: new PlainTokenizer() }
 }
 
-const options = { gfm: true, breaks: true, tokenizer: new PlainTokenizer() }
+let options: MarkedOptions | undefined
+
+function lexer(): Lexer {
+  options ??= plainOptions()
+  return new (marked().Lexer)(options)
+}
 
 function lexBlocks(text: string): readonly Token[] {
   try {
-    const lexer = new Lexer(options)
     const lines = text.replace(/\r\n?/g, '\n')
-    return isTooDeep(lines) ? [plainParagraph(lines)] : lexer.blockTokens(lines, [])
+    return isTooDeep(lines) ? [plainParagraph(lines)] : lexer().blockTokens(lines, [])
   } catch (error) {
     // marked throws on what it cannot parse; the text is still shown.
     if (error instanceof Error) return [plainParagraph(text)]
@@ -181,7 +189,7 @@ function tableOf({ header, rows, align }: Tokens.Table): MarkdownBlock {
 
 /** Parses the spans of one text. */
 export function spansOf(text: string): readonly MarkdownSpan[] {
-  return piecesOf(text).flatMap(piece => inlineOf(Lexer.lexInline(piece, options), 0))
+  return piecesOf(text).flatMap(piece => inlineOf(lexer().inlineTokens(piece), 0))
 }
 
 /** Divides a text with very many signs. */

@@ -1,5 +1,5 @@
-import { Lexer } from 'marked'
 import { markdownTree } from './markdown-tree.ts'
+import { marked } from './marked.ts'
 import type { MarkdownBlock, PlacedBlock } from './tree.ts'
 
 /** The length of the longest beginning of a text whose look does not depend on text that follows. The text
@@ -54,7 +54,7 @@ function openSign(text: string): number {
   const paragraph = text.slice(start)
   if (paragraph.length > 10 * longestWait) return text.length
   let at = start
-  for (const token of Lexer.lexInline(paragraph, { gfm: true, breaks: true })) {
+  for (const token of marked().Lexer.lexInline(paragraph, { gfm: true, breaks: true })) {
     if (token.type === 'text') {
       for (const { index } of token.raw.matchAll(signs)) {
         const sign = at + index

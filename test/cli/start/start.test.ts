@@ -72,6 +72,29 @@ describe('the built ls, show and search', () => {
     expect(asked.builtins.join()).toMatch(/NativeModule net,/)
   })
 
+  it('create the patterns of the Markdown parser only if there is Markdown to parse', () => {
+    const preload = join(built.place, 'count-patterns.cjs')
+    writeFileSync(
+      preload,
+      `let count = 0
+      globalThis.RegExp = new Proxy(RegExp, { construct: (made, args) => (count++, new made(...args)) })
+      process.on('exit', () => process.stderr.write('patterns ' + count))`,
+    )
+    const patterns = (...words: string[]) => {
+      const args = ['--require', preload, built.entry, ...words, '--db', db]
+      const { stderr } = spawnSync(process.execPath, args, {
+        cwd: built.cwd,
+        env: built.env,
+        encoding: 'utf8',
+      })
+      return Number(/^patterns (\d+)$/.exec(stderr)?.[1])
+    }
+    expect(patterns('ls')).toBeLessThan(10)
+    expect(patterns('show', conversation)).toBeLessThan(10)
+    // Control.
+    expect(patterns('export', conversation, '--html', '-o', '-')).toBeGreaterThan(40)
+  })
+
   it('do not wait for a writer', () => {
     const expected = looks().map(words => built.run(words).stdout)
     const [writer, second] = [new BetterSqlite3(db), new BetterSqlite3(db, { timeout: 0 })]
