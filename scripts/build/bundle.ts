@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OutputOptions, type RolldownLog, rolldown } from 'rolldown'
 import { markedLater } from './marked-later.ts'
@@ -64,6 +65,7 @@ export async function bundleCommand(folder: string): Promise<void> {
   })
   await main.close()
   inlineRuntime(folder)
+  writeAscii(folder)
 
   const start = join(root, 'src/cli/start/main.ts')
   const entry = await rolldown({
@@ -71,13 +73,30 @@ export async function bundleCommand(folder: string): Promise<void> {
     platform: 'node',
     // Its paths are for types only.
     tsconfig: false,
-    transform: { target: 'node22.14' },
+    transform: { target: 'node22.14', define: { bundleHash: JSON.stringify(bundleHashOf(folder)) } },
     external: id => !isOurs(id),
     plugins: [{ name: 'start', resolveId: id => (id === './main.ts' ? start : null) }],
     onLog: refuseTrouble,
   })
   await entry.write({ ...output, codeSplitting: false })
   await entry.close()
+}
+
+/** Writes `main.cjs` in ASCII, which V8 reads in half the time. The file that belongs to the source map is
+ *  kept for `--debug`. */
+function writeAscii(folder: string): void {
+  const path = join(folder, 'main.cjs')
+  const code = readFileSync(path, 'utf8')
+  renameSync(path, join(folder, 'main.readable.cjs'))
+  const ascii = code
+    .replace(/^\/\/# sourceMappingURL=.*$/m, '')
+    .replace(/[\u0080-\uffff]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  writeFileSync(path, ascii)
+}
+
+/** The beginning of the hash of `main.cjs`. V8 compares only the length of a source with its code. */
+export function bundleHashOf(folder: string): string {
+  return hash('sha256', readFileSync(join(folder, 'main.cjs'))).slice(0, 16)
 }
 
 /** Copies the helpers of the bundler into `main.cjs`, in one line, so that the source map stays right. They

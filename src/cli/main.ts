@@ -45,6 +45,18 @@ export async function main(): Promise<void> {
   }
 }
 
+/** The name under which the start keeps the compiled code of this command: other functions print on a terminal
+ *  than into a pipe. Null if the command may not write anything, and if there is no such command. */
+export function commandName(): string | null {
+  try {
+    const { command, rest } = findCommand(process.argv.slice(2))
+    if (hasOption(parseArgs(command, rest), 'incognito')) return null
+    return `${command.name || 'prompt'}${isTerminalAt(1) ? ' on a terminal' : ''}`
+  } catch {
+    return null
+  }
+}
+
 /** A closed pipe is not a failure: the reader, such as head, has seen enough. */
 function onLost(error: Error): void {
   process.exit('code' in error && error.code === 'EPIPE' ? exitCode.ok : exitCode.failure)

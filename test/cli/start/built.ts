@@ -1,6 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { bundleHashOf } from '../../../scripts/build/bundle.ts'
+import { codeFileName } from '../../../src/cli/start/code-file.ts'
 import { strangeEnvironment } from '../../support/place.ts'
 import { type Run, runWithWitness } from '../../support/witness.ts'
 import { buildCommand } from '../built-command.ts'
@@ -11,8 +13,10 @@ export interface Built {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly entry: string
-  /** The bundle with the code of most commands. */
-  readonly main: string
+  /** The folder of the bundle. */
+  readonly folder: string
+  /** The file with the code that V8 compiled at build time. */
+  readonly code: string
   run(args: readonly string[]): Run
   [Symbol.dispose](): void
 }
@@ -23,7 +27,7 @@ export async function build(): Promise<Built> {
   const cwd = join(place, 'work')
   mkdirSync(cwd)
   const entry = await buildCommand(place)
-  const main = join(dirname(entry), 'main.cjs')
+  const folder = dirname(entry)
   // The Node settings of these tests would load further files.
   const { NODE_OPTIONS: _, NODE_COMPILE_CACHE: __, ...args } = process.env
   const env = { ...strangeEnvironment(place, args), LANG: 'C.UTF-8' }
@@ -32,7 +36,8 @@ export async function build(): Promise<Built> {
     cwd,
     env,
     entry,
-    main,
+    folder,
+    code: join(folder, codeFileName(bundleHashOf(folder))),
     run: args => runWithWitness([entry, ...args], { place, cwd, env }),
     [Symbol.dispose]: () => rmSync(place, { recursive: true, force: true }),
   }

@@ -13,7 +13,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { compiledPaths } from '../../../src/cli/start/compiled.ts'
+import { decodeCode, encodeCode } from '../../../src/cli/start/code-file.ts'
 import { openStore } from '../../../src/stores/open.ts'
 import type { Run } from '../../support/witness.ts'
 import { sourceCommand } from '../built-command.ts'
@@ -59,7 +59,7 @@ describe('the built ls, show and search', () => {
     for (const words of looks()) {
       const ran = built.run(words)
       expect(ran.code).toBe(0)
-      expect(namesOf(ran)).toEqual(['skein.cjs'])
+      expect(namesOf(ran)).toEqual(['skein.cjs', 'main.cjs'])
       const costly = /(net|tty|stream|crypto|child_process|perf_hooks|zlib|http|dgram|url)$/
       expect(ran.builtins.filter(name => /NativeModule /.test(name) && costly.test(name))).toEqual([])
     }
@@ -112,26 +112,30 @@ describe('the built ls, show and search', () => {
   })
 
   it('run the code that V8 compiled at build time', () => {
-    const { code } = compiledPaths(built.main)
-    expect(isTaken(code)).toBe(true)
-    expect(readFileSync(compiledPaths(built.main).source, 'latin1')).toMatch(/^[\n\r\t -~]*$/)
+    expect(refused(readFileSync(built.code))).toEqual([])
+    const names = [...decodeCode(readFileSync(built.code))!.scripts.keys()]
+    expect(names).toContain('main.cjs')
+    expect(names.some(name => name.startsWith('ask-'))).toBe(true)
+    expect(readFileSync(join(built.folder, 'main.cjs'), 'latin1')).toMatch(/^[\n\r\t -~]*$/)
   })
 
   it('run without that code, or with the code of another V8', () => {
-    const { code, source } = compiledPaths(built.main)
-    const [kept, words] = [readFileSync(code), looks()[0]!]
+    const [kept, words] = [readFileSync(built.code), looks()[0]!]
     const expected = built.run(words).stdout
-    const foreign = Buffer.from(kept)
-    foreign.writeUInt32LE(0xdeadbeef, 4)
-    writeFileSync(code, foreign)
-    expect(isTaken(code)).toBe(false)
+    const { scripts } = decodeCode(kept)!
+    const foreign = new Map(
+      Array.from(scripts, ([name, code]) => {
+        const other = Buffer.from(code)
+        other.writeUInt32LE(0xdeadbeef, 4)
+        return [name, other]
+      }),
+    )
+    writeFileSync(built.code, encodeCode({ commands: [], scripts: foreign }))
+    expect(refused(readFileSync(built.code))).toEqual([...scripts.keys()])
     expect(built.run(words)).toMatchObject({ stdout: expected, stderr: '', code: 0 })
-    rmSync(code)
-    const without = built.run(words)
-    expect(without).toMatchObject({ stdout: expected, stderr: '', code: 0 })
-    expect(namesOf(without)).toContain('main.cjs')
-    expect(existsSync(source)).toBe(true)
-    writeFileSync(code, kept)
+    rmSync(built.code)
+    expect(built.run(words)).toMatchObject({ stdout: expected, stderr: '', code: 0 })
+    writeFileSync(built.code, kept)
   })
 
   it('print source positions with --debug', () => {
@@ -175,7 +179,7 @@ describe.runIf(existsSync('/usr/bin/strace'))('the built incognito prompt', () =
     })
     expect(run.stdout).toContain('Hello!')
     const lines = run.stderr.split('\n')
-    expect(lines.some(line => line.includes('main.compact.js'))).toBe(true)
+    expect(lines.some(line => line.includes('main.cjs'))).toBe(true)
     expect(lines.filter(line => /better-sqlite3|conversations\.db/.test(line))).toEqual([])
     expect(
       lines.filter(line => /O_CREAT|O_WRONLY|O_RDWR|mkdir/.test(line) && !/"\/(dev|proc)\//.test(line)),
@@ -187,13 +191,22 @@ function namesOf({ files }: Run): readonly string[] {
   return files.map(url => basename(fileURLToPath(url)))
 }
 
-/** Whether V8 accepts the code, checked in a process that is started like the command. */
-function isTaken(code: string): boolean {
+/** The scripts whose code V8 does not accept, in a process that is started like the command. */
+function refused(code: Buffer): readonly string[] {
+  const file = join(built.place, 'code-to-check')
+  writeFileSync(file, code)
   const script = `
-    const { readFileSync } = require('node:fs')
-    const { Script } = require('node:vm')
-    const [source, code] = ${JSON.stringify([compiledPaths(built.main).source, code])}
-    const script = new Script(readFileSync(source, 'latin1'), { cachedData: readFileSync(code) })
-    process.exitCode = script.cachedDataRejected ? 1 : 0`
-  return spawnSync(process.execPath, ['-e', script], { env: built.env }).status === 0
+    import { readFileSync } from 'node:fs'
+    import { decodeCode } from ${JSON.stringify(import.meta.resolve('../../../src/cli/start/code-file.ts'))}
+    import { compileFile } from ${JSON.stringify(import.meta.resolve('../../../src/cli/start/run-bundle.ts'))}
+    const { scripts } = decodeCode(readFileSync(${JSON.stringify(file)}))
+    const isRefused = ([name, code]) =>
+      compileFile(${JSON.stringify(built.folder)}, name, code).cachedDataRejected
+    console.log(JSON.stringify([...scripts].filter(isRefused).map(([name]) => name)))`
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    env: built.env,
+    encoding: 'utf8',
+  })
+  if (stderr !== '') throw new Error(stderr)
+  return JSON.parse(stdout) as string[]
 }
