@@ -91,7 +91,6 @@ export function* planSearch(
   const named = convs === null || members !== null ? [] : [...convs].map(scopes.conversation)
   const places = convs?.size === 0 ? ['=c'] : named
   const any = [query.roles.map(scopes.role), places]
-  if (required.length === 0) required.push(scopes.everything)
   const from = query.since?.getTime() ?? 0
   const latest = query.before ? query.before.getTime() - 1 : latestTime
   const { directory, kind = null } = options
@@ -113,7 +112,9 @@ export function* planSearch(
   ): CandidateSource {
     const groups = any.filter(list => list.length > 0)
     const isNamed = named.length > 0 && filters.directories === null && filters.kind === null
-    const match = matchText({ all: required, prefixes: asked, any: groups, none })
+    // Only if nothing else is required: the index would read the list of all messages too.
+    const words = required.length === 0 && asked.length === 0 ? [scopes.everything] : required
+    const match = matchText({ all: words, prefixes: asked, any: groups, none })
     const nameOf = lookup === null ? 'candidates' : 'scopedCandidates'
     const paramsOf = (upto: number, limit: number, after = -1, rare: string | null = null) => ({
       ...(lookup as ListParams),
