@@ -7,7 +7,8 @@ export const newerMigrations: readonly Migration[] = [
     name: 'ranked searches',
     // The same function in two thirds of the time for 2,000 hits. Processes of an older version may call it.
     // - The words are the first condition and the stretch the second one: the index then computes the next
-    //   message with all words, and not each message of the stretch.
+    //   message with all words, and not each message of the stretch. With pairs, which are rarer, the stretch
+    //   remains before the words: that takes a fifth less.
     // - Few conversations are in the trash. They are read once, instead of the conversation of each hit.
     // - After many hits, the length of the next stretch is estimated from them without a large surplus.
     sql: `
@@ -106,7 +107,7 @@ BEGIN
         SELECT s.conv, s.seq, s.at
         FROM (
           SELECT n.conv, n.seq, n.at FROM skein.search n
-          WHERE n.tsv @@ _match AND n.tsv @@ _stretch AND n.pairs @> _pairs
+          WHERE n.tsv @@ _stretch AND n.tsv @@ _match AND n.pairs @> _pairs
             AND n.tenant || '' = _tenant AND n.at + 0 > _lo AND n.at + 0 <= _hi
           ORDER BY n.at DESC OFFSET 0) s
         WHERE s.conv NOT IN (SELECT unnest(_trashed)) AND (NOT _check OR EXISTS (
