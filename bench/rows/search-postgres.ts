@@ -21,8 +21,8 @@ import { type Line, type Suite, time } from '../suite.ts'
 const reasons: Partial<Record<Question, string>> = {
   phrase: 'the index compares the lists of both words, of their pair and of a stretch of time (decision 92).',
   rarePrefix: 'the newest 64 messages are read too, and decide whether a prefix is common.',
-  ranked: whyRanked(14, 8),
-  rankedTwo: whyRanked(21, 7),
+  ranked: whyRanked(15, 8),
+  rankedTwo: whyRanked(22, 7),
 }
 
 /** Milliseconds. */
