@@ -26,6 +26,7 @@ import { poolerSuite } from './rows/pooler.ts'
 import { postgresSuite } from './rows/postgres.ts'
 import { recorderSuite } from './rows/recorder.ts'
 import { searchSuite } from './rows/search.ts'
+import { searchPostgresSuite } from './rows/search-postgres.ts'
 import { startSuite } from './rows/start.ts'
 import { stopSuite } from './rows/stop.ts'
 import { tailSuite } from './rows/tail.ts'
@@ -44,6 +45,7 @@ export const suites: readonly Suite[] = [
   forkSuite,
   bytesSuite,
   searchSuite,
+  searchPostgresSuite,
   writersSuite,
   postgresSuite,
   callersSuite,

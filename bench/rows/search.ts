@@ -1,26 +1,27 @@
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
-import type { ConversationId, MessageId } from '../../src/core/ids.ts'
-import type { NewMessage } from '../../src/core/message.ts'
 import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { median, middleOf, timeEach } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
+import {
+  addSearched,
+  goalOf,
+  messagesEach,
+  type Question,
+  questionNames,
+  questions,
+  rowOf,
+} from '../searched.ts'
 import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
-import { makeTurn, workId } from '../workload.ts'
 
-/** Fifty messages per conversation, of about 200 characters, one every ten seconds. One in five contains
- *  "common", one in 15,000 "rarely". */
 async function fill({ file, count }: { file: string; count: number }): Promise<{ perMessage: number }> {
   const db = new BetterSqlite3(file)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = off')
   const store = await sqliteStore(db, { indexing: 'manual' })
-  for (let from = 0; from < count; from += 50) {
+  for (let from = 0; from < count; from += messagesEach) {
     if (from % 5_000 === 0) db.exec('BEGIN')
-    const { branch } = await store.create({ id: workId(from) as ConversationId })
-    const messages = Array.from({ length: 50 }, (_, i) => messageOf(from + i))
-    const ref = { conversationId: branch.conversationId, name: 'main' }
-    await store.append(ref, null as MessageId | null, messages)
+    await addSearched(store, from)
     if (from % 5_000 === 4_950) db.exec('COMMIT')
   }
   const start = performance.now()
@@ -31,42 +32,6 @@ async function fill({ file, count }: { file: string; count: number }): Promise<{
   return { perMessage }
 }
 
-const texts: string[] = []
-const firstSaid = Date.parse('2020-01-01')
-
-function messageOf(number: number): NewMessage {
-  if (texts.length === 0) {
-    for (let i = 0; i < 1_000; i++) texts.push((makeTurn(i).messages[0].content[0] as { text: string }).text)
-  }
-  const marks = `${number % 5 === 0 ? 'common ' : ''}${number % 15_000 === 77 ? 'rarely ' : ''}`
-  const role = number % 2 === 0 ? 'user' : 'assistant'
-  const at = new Date(firstSaid + number * 10_000)
-  return { role, createdAt: at, content: `${marks}${number} ${texts[number % 1_000]!.slice(0, 190)}` }
-}
-
-const questions = {
-  rare: { query: 'rarely', order: 'newest' },
-  common: { query: 'common', order: 'newest' },
-  both: { query: 'common rarely', order: 'newest' },
-  phrase: { query: '"error function"', order: 'newest' },
-  // Words that are never adjacent, each in a fifth of the messages or more.
-  commonPhrase: { query: '"the common"', order: 'newest' },
-  prefix: { query: 'comm*', order: 'newest' },
-  twoLetters: { query: 're*', order: 'newest' },
-  rarePrefix: { query: 'rarel*', order: 'newest' },
-  ranked: { query: 'common', order: 'ranked' },
-  rankedTwo: { query: 'common error', order: 'ranked' },
-} as const
-
-type Question = keyof typeof questions
-
-/** Milliseconds. */
-function goalOf(name: Question): number {
-  if (name === 'commonPhrase') return 500
-  if (name === 'rankedTwo') return 20
-  return name === 'ranked' ? 15 : 5
-}
-
 const warmUp = 6
 const groups = 8
 
@@ -74,9 +39,10 @@ async function* search({ file }: { file: string }): AsyncGenerator<Record<Questi
   const store = await openSqliteStore(file, { durability: 'normal' })
   for (let group = 0; group < warmUp + groups; group++) {
     const measured = {} as Record<Question, number>
-    for (const [name, { query, order }] of Object.entries(questions)) {
+    for (const name of questionNames) {
+      const { query, order } = questions[name]
       const times = await timeEach(order === 'ranked' ? 1 : 5, () => store.search(query, { order }))
-      measured[name as Question] = median(times)
+      measured[name] = median(times)
     }
     if (group >= warmUp) yield measured
   }
@@ -100,11 +66,10 @@ export const searchSuite: Suite = {
       { suite: 'search', task: 'search' },
       () => ({ file }),
     )
-    const lines = (Object.keys(questions) as Question[]).map((name): Line => {
+    const lines = questionNames.map((name): Line => {
       const us = middleOf(seriesOf(ours, name))
-      const { query, order } = questions[name]
       return {
-        work: `search ${count.toLocaleString('en')} messages: ${query}, ${order}`,
+        work: rowOf(name, count),
         ours: time(us),
         value: us / 1_000,
         goal: goalOf(name),

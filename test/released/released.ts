@@ -13,7 +13,7 @@ import { migrations } from '../../src/stores/postgres/migrations.ts'
 /** The schema versions with files here. */
 export const releasedVersions = {
   sqlite: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
-  postgres: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+  postgres: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
 } as const
 
 /** The expected contents of a store, whatever its schema version. */

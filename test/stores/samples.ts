@@ -46,6 +46,7 @@ const list = {
   },
   ...{ updated_from: 0, updated_before: now, expired_by: now, after_time: now, after_id: id, limit: 20 },
   ...{ directories: ['/d'], within: '/d', below_from: '/d/', below_to: '/d0' },
+  ...{ ids: [id], named_key: 'k', named_id: null },
 }
 
 const task = { id: 'T-1' }
@@ -210,7 +211,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   indexForm: {},
   clearSearch: {},
   resetIndexed: {},
-  candidates: { ...words, directories: ['/d'], kind: null, convs: null, limit: 20 },
+  candidates: { ...words, directories: ['/d'], kind: null, rare: null, convs: null, limit: 20 },
+  scopedCandidates: { ...list, ...words, directories: null, kind: null, rare: `'he':*` },
   searchFloor: { ...words, span: 10 },
   foundMessages: { places: [{ conv, seq: 0 }] },
   branchesHolding: { places: [{ conv, seq: 0 }] },

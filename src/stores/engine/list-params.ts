@@ -23,6 +23,8 @@ export const listFilters = [
   'trashed',
   'living',
   'within',
+  'ids',
+  'named',
 ] as const
 
 export type ListFilter = (typeof listFilters)[number]
@@ -78,5 +80,9 @@ export interface ListParams {
   readonly from_directory?: string
   /** The last one of the page before, or null. */
   readonly after_directory?: string | null
+  readonly ids?: readonly string[]
+  /** The conversation with this key, otherwise the one with this id. */
+  readonly named_key?: string
+  readonly named_id?: string | null
   readonly limit: number
 }

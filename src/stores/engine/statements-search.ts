@@ -1,3 +1,4 @@
+import type { ListParams } from './list-params.ts'
 import type {
   CandidateRow,
   Conv,
@@ -14,6 +15,19 @@ interface InConv {
 }
 interface Places {
   readonly places: readonly { readonly conv: Conv; readonly seq: number }[]
+}
+interface CandidateParams {
+  readonly match: string
+  /** Numbers that the entries must have besides `match`. Null: none. */
+  readonly pairs: readonly number[] | null
+  readonly from: number
+  readonly upto: number
+  readonly directories: readonly string[] | null
+  readonly kind: string | null
+  /** A prefix of `match`, as a query. If it is common among the newest entries, an engine for which that is
+   *  slow may return no row. */
+  readonly rare: string | null
+  readonly limit: number
 }
 type None = Readonly<Record<never, never>>
 
@@ -41,24 +55,21 @@ export interface SearchStatements {
   indexForm: [None, { form: number }]
   clearSearch: [None, never]
   resetIndexed: [None, never]
-  /** Messages that match in the index, newest first, from conversations outside the trash. Returns only the
-   *  columns that are needed to check a candidate: there may be a hundred candidates for one result. */
+  /** The newest messages that match in the index, in any order, from conversations outside the trash. Returns
+   *  only the columns that are needed to check a candidate: there may be a hundred candidates for one
+   *  result. */
   candidates: [
-    {
-      match: string
-      /** Numbers that the entries must have besides `match`. Null: none. */
-      pairs: readonly number[] | null
-      from: number
-      upto: number
-      directories: readonly string[] | null
-      kind: string | null
+    CandidateParams & {
       /** The conversations that `match` names, if it names some and no other filter is given. An engine may
        *  read their entries instead of its index. */
       convs: readonly Conv[] | null
-      limit: number
     },
     CandidateRow,
   ]
+  /** The same in the conversations that the filters of `scopeConversations` match. No row if they are more
+   *  than 1,000. Only for an engine behind a network, which needs no request of its own for the filters
+   *  then. */
+  scopedCandidates: [CandidateParams & Omit<ListParams, 'directories' | 'kind'>, CandidateRow]
   /** The time of the match that follows the newest `span` matches up to `upto`, of all conversations. No row
    *  if there are not so many. */
   searchFloor: [

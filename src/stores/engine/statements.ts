@@ -20,13 +20,11 @@ import type {
   TurnRow,
 } from './rows.ts'
 import type { BlobStatements } from './statements-blobs.ts'
-import type { EventStatements } from './statements-events.ts'
-import type { FollowStatements } from './statements-follow.ts'
+import type { EventStatements, FollowStatements } from './statements-events.ts'
 import type { OverviewStatements } from './statements-overview.ts'
 import type { RecordStatements } from './statements-records.ts'
 import type { SearchStatements } from './statements-search.ts'
-import type { TaskStatements } from './statements-tasks.ts'
-import type { TokenStatements } from './statements-tokens.ts'
+import type { TaskStatements, TokenStatements } from './statements-tasks.ts'
 import type { VerifyStatements } from './statements-verify.ts'
 
 /** The statements between the programs and a driver: their parameters and rows. A driver implements each
@@ -384,6 +382,7 @@ export type Queries = {
     | 'listConversations'
     | 'countConversations'
     | 'scopeConversations'
+    | 'scopedCandidates'
     | 'listDirectories'
     ? (filters: readonly ListFilter[]) => string
     : string | readonly string[]

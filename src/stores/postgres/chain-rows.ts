@@ -1,8 +1,8 @@
-import type { ChainRow } from '../engine/rows.ts'
+import type { CandidateRow, ChainRow } from '../engine/rows.ts'
 import type { RowReader } from './prepared.ts'
 
-/** Rows of the statements `path` and `tail`. They are made by an object literal: to set 15 properties by
- *  their names, as for other statements, takes four times as long. */
+/** Rows of the statements `path`, `tail` and `candidates`. They are made by an object literal: to set 15
+ *  properties by their names, as for other statements, takes four times as long. */
 
 /** A row whose columns are filled in later. */
 type OpenRow = { -readonly [Column in keyof ChainRow]: ChainRow[Column] }
@@ -73,4 +73,19 @@ export function completeTail(rows: readonly unknown[]): readonly unknown[] {
     pathTokens -= row.tokens
   }
   return inOrder
+}
+
+/** The columns that `candidateRow` expects, in this order. */
+export const candidateColumns: readonly string[] = ['conv', 'seq', 'at', 'body']
+
+/** Makes a row of the statement `candidates`. A ranked search reads 2,000 of them. A conversation has no
+ *  number besides its id, so the id is sent once. */
+export function candidateRow(fields: Fields): { [Column in keyof CandidateRow]: unknown } {
+  return {
+    conv: fields[0],
+    conversation_id: fields[0],
+    seq: Number(fields[1]),
+    at: Number(fields[2]),
+    body: fields[3],
+  }
 }

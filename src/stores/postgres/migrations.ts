@@ -1,5 +1,6 @@
 import type { Migration } from '../engine/schema.ts'
 import { laterMigrations } from './later-migrations.ts'
+import { newerMigrations } from './newer-migrations.ts'
 
 /** Append only. A released migration is history: never edit, reorder or delete one, and never call
  *  application code from it, because that code will change. */
@@ -379,4 +380,5 @@ END $$;
 `,
   },
   ...laterMigrations,
+  ...newerMigrations,
 ]

@@ -3,7 +3,7 @@ import type { ListParams } from '../engine/list-params.ts'
 import type { StatementName } from '../engine/statements.ts'
 import type { BatchResult } from './batch.ts'
 import { type CopyRow, encodeCopy } from './binary.ts'
-import { completeTail, pathRow, tailRow } from './chain-rows.ts'
+import { candidateRow, completeTail, pathRow, tailRow } from './chain-rows.ts'
 import type { PooledConnection } from './pool.ts'
 import { type BoundStatement, bind, type PreparedStatement, prepare, type RowReader } from './prepared.ts'
 import { type BulkInsert, bulkInserts, bulkStatements, copySql, listInsertSql } from './queries/bulk.ts'
@@ -147,7 +147,11 @@ export function callResult({ name }: StatementCall, { rows, changes }: BatchResu
 }
 
 /** The statements that return many rows. */
-const rowReaders: Partial<Record<StatementName, RowReader>> = { path: pathRow, tail: tailRow }
+const rowReaders: Partial<Record<StatementName, RowReader>> = {
+  path: pathRow,
+  tail: tailRow,
+  candidates: candidateRow,
+}
 
 interface Compiler {
   statementsOf(call: StatementCall): BoundStatement[]

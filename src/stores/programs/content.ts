@@ -52,9 +52,9 @@ export function* readChain(
 }
 
 /** Returns a blob that has been read. */
-type BlobLoader = (hash: string) => LoadedBlob
+export type BlobLoader = (hash: string) => LoadedBlob
 
-interface WithBody {
+export interface WithBody {
   readonly body: string | null
 }
 
@@ -70,12 +70,12 @@ export function* loadBlobs(rows: readonly WithBody[], most: number): Program<Blo
   return loaderOf(hashes.length > 0 ? yield* joinParts(yield* all('blobs', { hashes, most }), most) : [])
 }
 
-/** Loads the beginnings of the blobs together with the next statement, which must follow. */
-export function* laterPreviews(rows: readonly WithBody[]): Program<() => Program<BlobLoader>> {
+/** Loads the blobs, the first `most` bytes of each, together with the next statement, which must follow. */
+export function* laterBlobs(rows: readonly WithBody[], most: number): Program<() => Program<BlobLoader>> {
   const hashes = hashesIn(rows)
-  const blobs = hashes.length > 0 ? yield* later('blobs', { hashes, most: previewBytes }) : () => []
+  const blobs = hashes.length > 0 ? yield* later('blobs', { hashes, most }) : () => []
   return function* () {
-    return loaderOf(yield* joinParts(blobs(), previewBytes))
+    return loaderOf(yield* joinParts(blobs(), most))
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ConversationId } from '../../core/ids.ts'
 import { conversationId } from '../../core/ids.ts'
 import type {
   ConversationFilter,
@@ -14,7 +15,7 @@ import { fold } from '../../core/search/fold.ts'
 import { all, first, type Program } from '../engine/engine.ts'
 import type { ListFilter, ListParams } from '../engine/list-params.ts'
 import { conversationFromRow, listedBranch } from '../engine/row-to-value.ts'
-import type { Conv, ListedRow, LooseMessageRow } from '../engine/rows.ts'
+import type { ListedRow, LooseMessageRow } from '../engine/rows.ts'
 import { readLoose } from './content.ts'
 import { defaultLimit, pageOf, readCursor, writeCursor } from './cursor.ts'
 import { versionOf } from './lookup.ts'
@@ -43,10 +44,19 @@ export function* countConversations(filter: ConversationFilter): Program<number>
   return row?.count ?? 0
 }
 
-/** The conversations that a search is limited to, without their columns. */
-export function* scopeConversations(filter: SearchFilter): Program<ReadonlySet<Conv>> {
-  const rows = yield* all('scopeConversations', filterParams(filter, 0))
-  return new Set(rows.map(({ conv }) => conv))
+/** The parameters of `scopeConversations`: a filter, some ids, and the conversation with a key or an id. */
+export function scopeParams(
+  filter: SearchFilter,
+  ids: readonly ConversationId[] | null,
+  named: { readonly key: string; readonly id: string | null } | null,
+): ListParams {
+  const params = filterParams(filter, 0)
+  return {
+    ...params,
+    filters: [...params.filters, ...(ids ? (['ids'] as const) : []), ...(named ? (['named'] as const) : [])],
+    ...(ids && { ids }),
+    ...(named && { named_key: named.key, named_id: named.id }),
+  }
 }
 
 /** A page of the directories. The cursor is the last one. */

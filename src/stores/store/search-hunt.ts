@@ -22,7 +22,23 @@ export interface Hunt {
   readonly scanned: readonly CandidateRow[]
   readonly pace: Pace
   /** The first candidates, if they have been read. */
-  readonly opening: readonly CandidateRow[] | null
+  readonly opening: OpeningCandidates | null
+  /** Whether texts in blobs may be read with what to show of the answers, if the index decides alone. */
+  readonly mayReadLater: boolean
+}
+
+/** Candidates that were read together. */
+interface ReadCandidates {
+  readonly rows: readonly CandidateRow[]
+  /** Whether there are more. */
+  readonly isCut: boolean
+}
+
+/** The candidates with which a hunt begins. */
+export interface OpeningCandidates {
+  readonly first: ReadCandidates
+  /** The first matches of a prefix that is not common. None may mean that it is. */
+  readonly rare: ReadCandidates | null
 }
 
 /** A position in the order of the hits. */
@@ -45,7 +61,9 @@ export interface HuntResult {
 interface HuntState extends HuntRange {
   readonly answers: SearchAnswer[]
   /** Candidates that have been read and not used. */
-  opening: readonly CandidateRow[] | null
+  opening: ReadCandidates | null
+  /** How many answers have no texts yet. */
+  unread: number
   /** Where to continue, or null at the end. */
   upto: number | null
   /** How much was examined. */
@@ -62,7 +80,8 @@ export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntRes
   const state: HuntState = {
     ...range,
     answers: [],
-    opening,
+    opening: opening?.first ?? null,
+    unread: 0,
     upto: firstTime(range),
     candidates: 0,
     chars: 0,
@@ -76,7 +95,8 @@ export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntRes
   const source = plan.matching(prefixes)
   const span = spanFor(hunt)
   const exact = isExact(query) && prefixes.length === plan.prefixes.length
-  for (let seen = 0, batch = indexBatch(exact, wanted); goesOn(state); ) {
+  if (opening?.rare) state.opening = olderOf(opening.rare, state.upto)
+  for (let seen = 0, batch = indexBatch(engine, exact, wanted); goesOn(state); ) {
     seen += await take(hunt, state, { source, batch, exact, span })
     if (!exact) batch = nextBatch(wanted - answers.length, answers.length / Math.max(1, seen))
   }
@@ -85,15 +105,42 @@ export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntRes
 
 /** Reads the candidates with which the hunt will begin. Null if it begins with a floor. */
 export function readOpening(
+  engine: Engine,
   query: SearchQuery,
   { matching, prefixes, isFiltered, isCompared }: SearchPlan,
   range: HuntRange,
-): Program<readonly CandidateRow[]> | null {
+): Program<OpeningCandidates> | null {
   if (isCompared) return null
   const upto = firstTime(range)
-  return prefixes.length > 0 && !isFiltered
-    ? matching([]).read(upto, firstLook)
-    : matching(prefixes).read(upto, indexBatch(isExact(query), range.wanted))
+  const batch = indexBatch(engine, isExact(query), range.wanted)
+  if (prefixes.length === 0 || isFiltered) return readFirst(matching(prefixes), upto, batch)
+  if (prefixes.length > 1 || !isExact(query)) return readFirst(matching([]), upto, firstLook)
+  return readWithRare(matching([]), matching(prefixes), upto, batch)
+}
+
+function* readFirst(source: CandidateSource, upto: number, batch: number): Program<OpeningCandidates> {
+  return { first: asRead(yield* source.read(upto, batch), batch), rare: null }
+}
+
+function* readWithRare(
+  newest: CandidateSource,
+  rare: CandidateSource,
+  upto: number,
+  batch: number,
+): Program<OpeningCandidates> {
+  const first = yield* newest.readLater(upto, firstLook)
+  const found = yield* rare.readRare(upto, batch)
+  return { first: asRead(first(), firstLook), rare: asRead(found, batch) }
+}
+
+function asRead(rows: readonly CandidateRow[], batch: number): ReadCandidates {
+  return { rows, isCut: rows.length >= batch }
+}
+
+/** Those that have not been examined. */
+function olderOf({ rows, isCut }: ReadCandidates, upto: number | null): ReadCandidates | null {
+  if (upto === null || rows.length === 0) return null
+  return { rows: rows.filter(({ at }) => at <= upto), isCut }
 }
 
 function firstTime({ from }: HuntRange): number {
@@ -105,8 +152,10 @@ function isExact({ all, none }: SearchQuery): boolean {
   return all.every(term => !term.check) && none.every(term => !term.check && !term.prefix)
 }
 
-/** How many candidates to read first. */
-function indexBatch(exact: boolean, wanted: number): number {
+/** How many candidates to read first: if the index decides alone, those that are wanted, and a few for the
+ *  messages of the last millisecond. A statement that blocks the process returns 500 at most. */
+function indexBatch({ rowsPerStatement }: Engine, exact: boolean, wanted: number): number {
+  if (rowsPerStatement === null) return exact ? wanted + 8 : Math.min(200, wanted * 3)
   return exact ? Math.min(wanted + 8, 500) : 200
 }
 
@@ -193,6 +242,9 @@ function mayStop({ candidates, chars, ranges }: HuntState): boolean {
 /** Messages whose texts are read at once. */
 const readBatch = 16
 
+/** Most messages whose texts are read with what to show of them. */
+const mostUnread = 32
+
 interface CandidateBatch {
   readonly source: CandidateSource
   readonly batch: number
@@ -216,7 +268,8 @@ async function take(
   const scanned = new Set<CandidateRow>(hunt.scanned)
   for (let i = 0; i < rows.length; i += readBatch) {
     const group = rows.slice(i, i + readBatch)
-    const texts = await engine.query(() => readTexts(group))
+    const isSure = (row: CandidateRow) => given.exact && !scanned.has(row)
+    const texts = inlineTexts(hunt, state, group, isSure) ?? (await engine.query(() => readTexts(group)))
     for (const [k, row] of group.entries()) {
       if (answers.length === wanted) return rows.length
       const key = orderKey(row)
@@ -226,11 +279,11 @@ async function take(
       }
       if (from && compare(key, from) <= 0) continue
       const said = texts[k]
-      if (said) onTexts?.(said)
-      const isSure = given.exact && !scanned.has(row)
-      if (said && (isSure || matches(said, query))) answers.push({ row, texts: said })
+      if (said && said !== 'later') onTexts?.(said)
+      const isAnswer = said === 'later' || (said && (isSure(row) || matches(said, query)))
+      if (isAnswer) answers.push({ row, texts: said === 'later' ? null : said })
       state.candidates++
-      for (const text of said ?? []) state.chars += text.length
+      for (const text of said === 'later' ? [] : (said ?? [])) state.chars += text.length
       if (pace.isDue()) await pace.breathe()
       if (!to && answers.length < wanted && mayStop(state) && pace.isOver()) {
         state.stoppedAt = key
@@ -243,6 +296,28 @@ async function take(
   if (next !== null && !to && answers.length < wanted && mayStop(state) && pace.isOver())
     state.stoppedAt = [next, Number.MAX_SAFE_INTEGER, '']
   return rows.length
+}
+
+/** The texts of messages that need no statement and so no connection: they have no blobs, or those can be
+ *  read later. Null if the blobs are needed now. */
+function inlineTexts(
+  { mayReadLater }: Hunt,
+  state: HuntState,
+  rows: readonly CandidateRow[],
+  isSure: (row: CandidateRow) => boolean,
+): readonly (readonly string[] | 'later' | null)[] | null {
+  const all = readTexts(rows).next()
+  if (all.done) return all.value
+  if (!mayReadLater) return null
+  const texts = rows.map(row => {
+    const one = readTexts([row]).next()
+    if (one.done) return one.value[0] ?? null
+    return isSure(row) ? 'later' : undefined
+  })
+  const unread = state.unread + texts.filter(said => said === 'later').length
+  if (unread > mostUnread || texts.includes(undefined)) return null
+  state.unread = unread
+  return texts as readonly (readonly string[] | 'later' | null)[]
 }
 
 /** In order. Messages of one millisecond are sorted together, so the last group must be complete. Without a
@@ -263,14 +338,17 @@ async function nextCandidates(
   }
   for (let batch = least; ; batch *= 4) {
     const read = batch === least ? opening : null
-    const rows = read ?? (await engine.query(() => source.read(upto, batch, floor)))
-    const isCut = rows.length >= batch
-    const edge = isCut ? rows.at(-1)!.at : (floor ?? null)
+    const { rows, isCut } = read ?? asRead(await engine.query(() => source.read(upto, batch, floor)), batch)
+    const edge = isCut ? oldestOf(rows) : (floor ?? null)
     const whole = isCut ? rows.filter(row => row.at !== edge) : rows
     const beside = scanned.filter(({ at }) => at <= upto && (edge === null || at > edge))
     if (isCut && whole.length === 0 && beside.length === 0) continue
     return { rows: merge(whole, beside), next: edge }
   }
+}
+
+function oldestOf(rows: readonly CandidateRow[]): number {
+  return rows.reduce((oldest, { at }) => Math.min(oldest, at), Number.POSITIVE_INFINITY)
 }
 
 /** The time at which to end a statement that begins at `upto`, so that it examines `span` matches, or more if
@@ -295,10 +373,11 @@ function merge(indexed: readonly CandidateRow[], scanned: readonly CandidateRow[
 }
 
 export function sortHits<T extends CandidateRow>(rows: readonly T[]): readonly T[] {
-  return rows
-    .map(row => ({ row, key: orderKey(row) }))
-    .sort((a, b) => compare(a.key, b.key))
-    .map(({ row }) => row)
+  return rows.toSorted(compareRows)
+}
+
+function compareRows(a: CandidateRow, b: CandidateRow): number {
+  return a.at === b.at ? compare(orderKey(a), orderKey(b)) : b.at - a.at
 }
 
 /** Newest first. Within a millisecond, the later message of a conversation first. */

@@ -1,20 +1,24 @@
 import type { SearchOptions, SearchPage } from '../../core/listing.ts'
 import type { SearchQuery } from '../../core/search/query.ts'
 import { score } from '../../core/search/rank.ts'
-import { all, type Engine } from '../engine/engine.ts'
+import { all, type Engine, later, type Program } from '../engine/engine.ts'
 import type { MessageSpan, SpanRow } from '../engine/rows.ts'
 import { readCursor, writeCursor } from '../programs/cursor.ts'
 import {
+  convsIn,
+  otherName,
   planSearch,
   readHits,
+  readScope,
   type SearchAnswer,
   type SearchFilters,
   type SearchPlan,
+  scopeLookup,
 } from '../programs/search/search.ts'
 import {
+  chooseAhead,
   chooseUnindexed,
-  openSearch,
-  type SearchOpening,
+  readAhead,
   type UnindexedMessages,
 } from '../programs/search/unindexed.ts'
 import { createPace, type Pace } from './pace.ts'
@@ -22,6 +26,7 @@ import {
   type Hunt,
   type HuntRange,
   huntAnswers,
+  type OpeningCandidates,
   type OrderKey,
   orderKey,
   readOpening,
@@ -48,23 +53,26 @@ export async function searchStore(
   const after = options.after ?? null
   const start = options.order === 'ranked' ? readRankedCursor(after) : readNewestCursor(after)
   const wanted = options.order === 'ranked' ? mostRanked : limit + 1
-  const { plan, opening } = await open(engine, query, options, { wanted, from: start.from, to: start.to })
-  const { spans, unindexed } = opening
+  const range = { wanted, from: start.from, to: start.to }
+  const { plan, unindexed, candidates } = await open(engine, query, options, range)
+  const { spans } = unindexed
   if (spans.length > 0) engine.noteUnindexed()
-  const read = opening.scanned ?? (await scan(engine, spans, pace))
+  const read = unindexed.scanned ?? (await scan(engine, spans, pace))
   const scanned = sortHits(read.filter(row => row.body !== null && passes(row, plan.filters)))
-  const hunt = { engine, query, plan, scanned, pace, opening: opening.candidates }
+  const mayReadLater = options.order !== 'ranked' && engine.rowsPerStatement === null
+  const hunt = { engine, query, plan, scanned, pace, opening: candidates, mayReadLater }
   const { answers, next } =
     options.order === 'ranked'
       ? await rankedPage(hunt, start, limit)
       : await newestPage(hunt, start.from, limit)
   const items = await engine.read(() => readHits(answers, query, options), 'one')
-  return { items, next, skipped: [], unindexed }
+  return { items, next, skipped: [], unindexed: unindexed.unindexed }
 }
 
 interface Opened {
   readonly plan: SearchPlan
-  readonly opening: UnindexedMessages & { readonly [K in 'scanned' | 'candidates']: SearchOpening[K] | null }
+  readonly unindexed: UnindexedMessages & { readonly scanned: readonly SpanRow[] | null }
+  readonly candidates: OpeningCandidates | null
 }
 
 /** Plans a search and reads its beginning. An engine behind a network reads it in one request; in the process
@@ -75,16 +83,37 @@ async function open(
   options: SearchOptions,
   range: HuntRange,
 ): Promise<Opened> {
-  if (engine.rowsPerStatement === null) {
-    return engine.query(function* () {
-      const plan = yield* planSearch(query, options, engine)
-      const opening = yield* openSearch(plan.filters, () => readOpening(query, plan, range))
-      return { plan, opening }
-    })
-  }
-  const plan = await engine.query(() => planSearch(query, options, engine))
+  if (engine.rowsPerStatement === null) return engine.query(() => openAtOnce(engine, query, options, range))
+  const plan = await engine.query(function* () {
+    return yield* planSearch(query, options, engine, { convs: yield* readScope(query, options) })
+  })
   const chosen = await engine.query(() => chooseUnindexed(plan.filters))
-  return { plan, opening: { ...chosen, scanned: null, candidates: null } }
+  return { plan, unindexed: { ...chosen, scanned: null }, candidates: null }
+}
+
+/** The statement that reads the first candidates looks up the conversations itself. They are also read, to
+ *  choose among the unindexed messages and to continue. */
+function* openAtOnce(
+  engine: Engine,
+  query: SearchQuery,
+  options: SearchOptions,
+  range: HuntRange,
+): Program<Opened> {
+  const lookup = scopeLookup(query, options)
+  const scope = lookup && (yield* later('scopeConversations', lookup))
+  const first = yield* planSearch(query, options, engine, { lookup })
+  const ahead = yield* readAhead(() => readOpening(engine, query, first, range))
+  if (scope === null) return { ...ahead, plan: first, unindexed: chooseAhead(ahead, first.filters) }
+  const other = yield* otherName(query, scope())
+  if (other) return yield* openAtOnce(engine, { ...query, conversation: other }, options, range)
+  const convs = convsIn(scope())
+  const plan = yield* planSearch(query, options, engine, { convs })
+  // A conversation may have got its tag, for example, between the two statements.
+  const isOfScope = [ahead.candidates?.first, ahead.candidates?.rare].every(
+    read => read?.rows.every(({ conv }) => convs.has(conv)) ?? true,
+  )
+  const candidates = isOfScope && !plan.isCompared ? ahead.candidates : null
+  return { plan, unindexed: chooseAhead(ahead, plan.filters), candidates }
 }
 
 /** Where a page begins. Ranked pages rank a window of the newest order: from `from`, exclusive, to `to`,
@@ -146,7 +175,7 @@ async function rank(answers: readonly SearchAnswer[], { query, pace }: Hunt): Pr
   const scored: { readonly answer: SearchAnswer; readonly score: number }[] = []
   for (const answer of answers) {
     if (pace.isDue()) await pace.breathe()
-    scored.push({ answer, score: score(answer.texts, query) })
+    scored.push({ answer, score: score(answer.texts ?? [], query) })
   }
   return scored.sort((a, b) => b.score - a.score).map(({ answer }) => answer)
 }

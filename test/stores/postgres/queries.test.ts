@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { listFilters } from '../../../src/stores/engine/list-params.ts'
 import type { StatementName } from '../../../src/stores/engine/statements.ts'
 import { runBatch } from '../../../src/stores/postgres/batch.ts'
-import { chainColumns } from '../../../src/stores/postgres/chain-rows.ts'
+import { candidateColumns, chainColumns } from '../../../src/stores/postgres/chain-rows.ts'
 import { migrateDatabase } from '../../../src/stores/postgres/migrate.ts'
 import { bind, prepare } from '../../../src/stores/postgres/prepared.ts'
 import {
@@ -50,15 +50,19 @@ describe('every statement', () => {
     await expect(run).resolves.toHaveLength(1)
   })
 
-  it.each(['path', 'tail'] as const)('returns the columns that its rows are read by: %s', async name => {
-    const { sql, params } = prepare(queries[name] as string)
-    const given: Record<string, unknown> = { ...samples[name], tenant: 'a' }
-    const { fields } = await client.query(
-      sql,
-      params.map(param => given[param.name]),
-    )
-    expect(fields.map(field => field.name)).toEqual(chainColumns[name])
-  })
+  const columns = { ...chainColumns, candidates: candidateColumns }
+  it.each(['path', 'tail', 'candidates'] as const)(
+    'returns the columns that its rows are read by: %s',
+    async name => {
+      const { sql, params } = prepare(queries[name] as string)
+      const given: Record<string, unknown> = { ...samples[name], tenant: 'a' }
+      const { fields } = await client.query(
+        sql,
+        params.map(param => given[param.name]),
+      )
+      expect(fields.map(field => field.name)).toEqual(columns[name])
+    },
+  )
 
   it.each(
     Object.entries({

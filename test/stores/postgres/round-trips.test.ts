@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { SearchOptions } from '../../../src/core/listing.ts'
+import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import type { StoreRecord } from '../../../src/core/record.ts'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
@@ -64,10 +65,23 @@ it('reads a conversation in one round trip each', async () => {
   expect(counted).toEqual(Object.fromEntries(Object.keys(calls).map(name => [name, 1])))
 })
 
+/** Of different milliseconds. */
+function repeatedly(count: number, content: string): NonEmpty<NewMessage> {
+  const now = Date.now()
+  const messages = Array.from({ length: count }, (_, i) => {
+    return { role: 'user', content, createdAt: new Date(now + i) } as const
+  })
+  return messages as unknown as NonEmpty<NewMessage>
+}
+
 /** A conversation of 61 messages on two branches. */
 async function fill(url: string) {
   await using store = await openPostgresStore(url)
-  const { conversation, branch } = await store.create({ key: 'cli:default' })
+  const { conversation, branch } = await store.create({
+    key: 'cli:default',
+    tags: ['red'],
+    directory: '/work',
+  })
   let head = branch.head
   for (let turn = 0; turn < 30; turn++) {
     const messages = [
@@ -90,6 +104,9 @@ it('searches in two round trips', async () => {
     const { branch } = await store.create({ key: 'unindexed' })
     const inBlob = { role: 'user', content: `words in a blob: ${'long '.repeat(10_000)}` } as const
     const { head } = await store.append(branch, null, [inBlob])
+    // Whether a prefix is common is decided by the newest 64 messages.
+    const others = await store.create()
+    await store.append(others.branch, null, repeatedly(600, 'something else'))
     await store.indexSearch()
     await store.append(branch, head, [{ role: 'assistant', content: 'another answer' }])
   }
@@ -110,30 +127,55 @@ it('searches in two round trips', async () => {
   await count('words and roles', 'answer role:assistant since:2020-01-01')
   await count('without a word', 'way -first')
   await count('ranked', 'answer', { order: 'ranked' })
+  await count('ranked, many hits', 'something', { order: 'ranked' })
   await count('of a kind', 'answer', { kind: 'main' })
   await count('nothing', 'absent')
   const { next } = await store.search('answer', { limit: 5 })
   await count('the next page', 'answer', { limit: 5, after: next! })
-  // The texts of blobs are read separately.
   await count('a blob', 'blob')
-  // Whether a prefix is common is looked up first.
+  await count('a ranked blob', 'blob', { order: 'ranked' })
+  await count('a phrase in a blob', '"a blob"')
   await count('a rare prefix', 'firs*')
-  // Its number is looked up first.
+  await count('a common prefix', 'some*')
+  await count('two prefixes', 'firs* wa*')
+  await count('an absent prefix', 'abse*')
   await count('a conversation', `answer in:${conversation.id}`)
   await count('a key', 'answer in:cli:default')
+  await count('a beginning of an id', `answer in:${conversation.id.slice(0, 13)}`)
+  await count('listed conversations', 'answer', { conversations: [conversation.id] })
+  await count('a key prefix', 'answer', { keyPrefix: 'cli:' })
+  await count('a tag', 'answer', { tag: 'red' })
+  await count('a tag and a directory', 'answer', { tag: 'red', directory: '/work' })
+  await count('a tag and a prefix', 'answ*', { tag: 'red' })
+  await count('a tag of none', 'answer', { tag: 'absent' })
+  await count('a tag and another key', 'answer in:unindexed', { tag: 'red' })
   expect(found).toEqual({
     'a word': 20,
     'a phrase': 1,
     'words and roles': 20,
     'without a word': 1,
     ranked: 20,
+    'ranked, many hits': 20,
     'of a kind': 20,
     nothing: 0,
     'the next page': 5,
     'a blob': 1,
+    'a ranked blob': 1,
+    'a phrase in a blob': 1,
     'a rare prefix': 1,
+    'a common prefix': 20,
+    'two prefixes': 1,
+    'an absent prefix': 0,
     'a conversation': 20,
     'a key': 20,
+    'a beginning of an id': 20,
+    'listed conversations': 20,
+    'a key prefix': 20,
+    'a tag': 20,
+    'a tag and a directory': 20,
+    'a tag and a prefix': 20,
+    'a tag of none': 0,
+    'a tag and another key': 0,
   })
   expect(counted).toEqual({
     'a word': 2,
@@ -141,13 +183,32 @@ it('searches in two round trips', async () => {
     'words and roles': 2,
     'without a word': 2,
     ranked: 2,
+    'ranked, many hits': 2,
     'of a kind': 2,
     nothing: 1,
     'the next page': 2,
-    'a blob': 3,
-    'a rare prefix': 3,
-    'a conversation': 3,
-    'a key': 4,
+    'a blob': 2,
+    // The texts decide.
+    'a ranked blob': 3,
+    'a phrase in a blob': 3,
+    'a rare prefix': 2,
+    'a common prefix': 2,
+    // Whether each of them is common is decided by the texts.
+    'two prefixes': 3,
+    // No answer of the index may mean that it was not asked.
+    'an absent prefix': 2,
+    'a conversation': 2,
+    'a key': 2,
+    // It is neither a key nor an id; then it is resolved, and the search begins again.
+    'a beginning of an id': 7,
+    'listed conversations': 2,
+    'a key prefix': 2,
+    'a tag': 2,
+    'a tag and a directory': 2,
+    'a tag and a prefix': 2,
+    'a tag of none': 1,
+    // Whether the conversation exists is looked up if nothing was found.
+    'a tag and another key': 2,
   })
 })
 

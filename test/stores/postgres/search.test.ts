@@ -90,6 +90,57 @@ describe('the newest matches', () => {
       { numRuns: 300 },
     )
   })
+
+  it.each([
+    { when: 'evenly', at: 'i::bigint * 60000' },
+    {
+      when: 'seldom, then often',
+      at: 'case when i < 18000 then i::bigint * 600000 else 10800000000 + i end',
+    },
+  ])('are found if they are thousands, $when', async ({ when, at }) => {
+    const tenant = `thousands ${when}`
+    const store = await postgresStore(pool, { tenant })
+    const { conversation } = await store.create()
+    await pool.query(
+      `insert into skein.search (tenant, conv, seq, at, form, pairs, tsv)
+       select $1::text, $2::uuid, i, ${at}, 3, '{}', array_to_tsvector(
+         array_append(skein.marks(skein.mark('b', $1::text), ${at}, null, 'main'),
+           case when hashint4(i) % 3 = 0 then 'third' else 'other' end))
+       from generate_series(0, 29999) i`,
+      [tenant, conversation.id],
+    )
+    for (const limit of [2_000, 5_800, 9_000, 20_000]) {
+      const found = await pool.query(
+        `select seq from skein.find($1, $2::tsquery, null, 0, 253402300799999, null, null, $3::int)`,
+        [tenant, `'third'`, limit],
+      )
+      const wanted = await pool.query(
+        `select seq from skein.search where tenant = $1 and tsv @@ 'third'::tsquery order by at desc limit $2`,
+        [tenant, limit],
+      )
+      expect(found.rows).toEqual(wanted.rows)
+    }
+  })
+
+  it.each([99, 100, 101, 102])('are not those of %i conversations in the trash', async count => {
+    const tenant = `trash of ${count}`
+    const store = await postgresStore(pool, { tenant, indexing: 'manual' })
+    const kept = await store.create()
+    await store.append(kept.branch, null, [{ role: 'user', content: 'a word' }])
+    for (let n = 0; n < count; n++) {
+      const { branch } = await store.create()
+      // More than the newest 128, which are read without the index.
+      const words = [
+        { role: 'user', content: 'a word' } as const,
+        { role: 'user', content: 'a word' } as const,
+      ]
+      await store.append(branch, null, words as [(typeof words)[0]])
+      await store.trash(branch.conversationId)
+    }
+    await store.indexSearch()
+    const { items } = await store.search('word')
+    expect(items.map(({ conversation }) => conversation.id)).toEqual([kept.conversation.id])
+  })
 })
 
 describe('a search', () => {
@@ -150,5 +201,37 @@ describe('a search', () => {
     expect([await found('/old'), await found('/new')]).toEqual([1, 0])
     await store.updateConversation(conversation.id, { directory: '/new' })
     expect([await found('/old'), await found('/new')]).toEqual([0, 1])
+  })
+
+  it.each([999, 1_000, 1_001])('finds the messages of %i conversations with a tag', async count => {
+    const store = await postgresStore(pool, { tenant: `${count} with a tag`, indexing: 'manual' })
+    const made = Array.from({ length: count + 1 }, (_, n) => store.create({ tags: n < count ? ['red'] : [] }))
+    const conversations = await Promise.all(made)
+    // One of them has more messages than are read one by one, so that the index is asked.
+    for (const { branch } of [conversations[0]!, conversations[500]!, ...conversations.slice(-2)])
+      await store.append(branch, null, say('a common word'))
+    await pool.query('update skein.conversations set next_seq = 6000, indexed_seq = 6000 where id = $1', [
+      conversations[1]!.conversation.id,
+    ])
+    await store.indexSearch()
+    const found = async (text: string) =>
+      (await store.search(text, { tag: 'red' })).items.map(({ conversation }) => conversation.id).sort()
+    const expected = [count - 1, 500, 0].map(n => conversations[n]!.conversation.id).sort()
+    expect(await found('common')).toEqual(expected)
+    expect(await found('comm*')).toEqual(expected)
+  })
+
+  it('leaves out a message whose blob is missing', async () => {
+    const tenant = 'a missing blob'
+    const store = await postgresStore(pool, { tenant, indexing: 'manual' })
+    const { branch } = await store.create()
+    const first = await store.append(branch, null, say('a pangolin'))
+    await store.append(branch, first.head, say(`a pangolin ${'and more '.repeat(3_000)}`))
+    await store.indexSearch()
+    const found = async () =>
+      (await store.search('pangolin')).items.map(({ snippet }) => snippet.text.slice(0, 14))
+    expect(await found()).toEqual(['a pangolin and', 'a pangolin'])
+    await pool.query('delete from skein.blobs where tenant = $1', [tenant])
+    expect(await found()).toEqual(['a pangolin'])
   })
 })

@@ -86,7 +86,7 @@ describe('the statements of the programs', () => {
     // Only used for data that cannot be read, in a damaged file.
     const ofDamage = ['rawConversationAt', 'knownConversations', 'rawSeqs', 'blobUsers', 'turnsByKey']
     // Only used by engines behind a network.
-    const ofNetwork = ['unindexedMessages']
+    const ofNetwork = ['unindexedMessages', 'scopedCandidates']
     const rare = [...ofDamage, ...ofNetwork]
     expect(names.filter(name => !asked.has(name) && !rare.includes(name))).toEqual([])
   })

@@ -43,6 +43,10 @@ const filterSql: Record<ListFilter, string> = {
     AND (c.directory = @within::text OR c.directory >= @below_from::text)
     AND left(c.directory, 500) >= left(@within::text, 500)
     AND left(c.directory, 500) <= left(@below_to::text, 500)`,
+  ids: `c.id = ANY(@ids::uuid[])`,
+  named: `c.id = coalesce((
+    SELECT n.conv FROM skein.branches n WHERE n.tenant = @tenant::text AND n.key = @named_key::text),
+    @named_id::uuid)`,
 }
 
 /** Hides a value from the planner. It would expect less of some values than of most, and make a new plan for
@@ -77,7 +81,7 @@ function where(filters: readonly ListFilter[]): string {
 
 /** Reads all matches of a narrow filter first, if there is one. An array of ids always uses the primary
  *  key. */
-function whereAll(filters: readonly ListFilter[]): string {
+export function whereAll(filters: readonly ListFilter[]): string {
   const { narrow, others } = splitNarrow(filters)
   return narrow ? `c.id = ANY (ARRAY(${narrowSql[narrow]})) AND ${where(others)}` : where(filters)
 }

@@ -1,6 +1,8 @@
 import { indexForms } from '../../engine/engine.ts'
+import { mostNarrow } from '../../engine/list-params.ts'
 import type { Queries } from '../../engine/statements.ts'
 import { at, hiddenTenant, looseColumns, notTrashed } from './columns.ts'
+import { whereAll } from './lists.ts'
 
 /** Most entries of the index that are read one by one: about 4 ms. */
 const mostEntriesRead = 5_000
@@ -62,6 +64,71 @@ export const putEntriesSql = putEntries(`
       @convs::uuid[], @seqs::int[], @times::bigint[], @entries::tsvector[], @first_pairs::int[], @last_pairs::int[]
     ) AS u(conv, seq, at, tsv, lo, hi)`)
 
+/** How many of the newest entries decide whether a prefix is common, and how many of them may have it. */
+const sampled = { entries: 64, most: 3 }
+
+interface CandidateScope {
+  /** The ids of conversations. */
+  readonly named: string
+  /** Whether no other filter is given, so that the entries of these conversations may be read. */
+  readonly mayBeFew: string
+  /** Whether to ask the index otherwise. */
+  readonly isAsked: string
+  readonly match: string
+}
+
+/** The newest entries that match. skein.find reads the index in stretches of time, newest first, and so the
+ *  entries of other conversations between those of a few. The entries of a few small conversations are read
+ *  one by one. The rows are not sorted, so that the client receives them while others are still read. */
+function candidatesOf({ named, mayBeFew, isAsked, match }: CandidateScope): string {
+  return `
+    WITH named AS MATERIALIZED (${named}
+    ), few AS MATERIALIZED (
+      SELECT coalesce(sum(c.next_seq) <= ${mostEntriesRead} AND ${mayBeFew}, false) AS is_true
+      FROM named n
+      JOIN LATERAL (
+        SELECT x.next_seq FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = n.id
+        OFFSET 0) c ON true
+    ), f AS (
+      (SELECT e.conv, e.seq
+       FROM few
+       CROSS JOIN named n
+       JOIN LATERAL (
+         SELECT FROM skein.conversations c
+         WHERE c.tenant = @tenant::text AND c.id = n.id AND ${notTrashed} OFFSET 0) c ON true
+       JOIN LATERAL (
+         SELECT s.conv, s.seq, s.at, s.tsv, s.pairs FROM skein.search s
+         WHERE s.conv = n.id AND s.${hiddenTenant} AND s.at + 0 BETWEEN @from::bigint AND @upto::bigint
+         OFFSET 0) e
+         ON e.tsv @@ @match::tsquery AND (@pairs::smallint[] IS NULL OR e.pairs @> @pairs::smallint[])
+       WHERE few.is_true
+       ORDER BY e.at DESC LIMIT @limit::int)
+      UNION ALL
+      SELECT found.conv, found.seq
+      FROM few
+      CROSS JOIN LATERAL skein.find(
+        @tenant::text,
+        CASE WHEN @directories::text[] IS NULL THEN ${match}
+          -- Of no directory: a mark that no entry has.
+          ELSE ${match} && coalesce((
+            SELECT string_agg('''' || skein.mark('d', d) || '''', '|')
+            FROM unnest(@directories::text[]) d), '''=d''')::tsquery END,
+        @pairs::smallint[], @from::bigint, @upto::bigint, NULL, @kind::text, @limit::int) found
+      WHERE NOT few.is_true AND ${isAsked}
+        AND (@rare::tsquery IS NULL OR ${sampled.most} >= (
+          SELECT count(*) FROM (
+            SELECT s.tsv FROM skein.search s WHERE s.tenant = @tenant::text AND s.at <= @upto::bigint
+            ORDER BY s.at DESC LIMIT ${sampled.entries}) s
+          WHERE s.tsv @@ @rare::tsquery))
+    )
+    SELECT f.conv, m.seq, m.at, m.body
+    FROM f
+    JOIN ${at('x.seq, x.at, x.body', 'f.seq', 'f.conv')} m ON true
+    WHERE @directories::text[] IS NULL OR EXISTS (
+      SELECT FROM skein.conversations c
+      WHERE c.tenant = @tenant::text AND c.id = f.conv AND c.directory = ANY(@directories::text[]))`
+}
+
 /** Writes and reads the search index. */
 export const searchQueries = {
   unindexed: `
@@ -103,51 +170,20 @@ export const searchQueries = {
   clearSearch: `DELETE FROM skein.search WHERE tenant = @tenant::text`,
   resetIndexed: `
     UPDATE skein.conversations SET indexed_seq = 0 WHERE tenant = @tenant::text AND indexed_seq > 0`,
-  // skein.find reads the index in stretches of time, newest first, and so the entries of other conversations
-  // between those of a few. The entries of a few small conversations are read one by one.
-  candidates: `
-    WITH few AS (
-      SELECT coalesce(sum(c.next_seq) <= ${mostEntriesRead}, false) AS is_true
-      FROM unnest(@convs::text[]) u
-      JOIN LATERAL (
-        SELECT x.next_seq FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = u::uuid
-        OFFSET 0) c ON true
-    ), f AS (
-      (SELECT e.conv, e.seq
-       FROM few
-       CROSS JOIN unnest(@convs::text[]) u
-       JOIN LATERAL (
-         SELECT FROM skein.conversations c
-         WHERE c.tenant = @tenant::text AND c.id = u::uuid AND ${notTrashed} OFFSET 0) c ON true
-       JOIN LATERAL (
-         SELECT s.conv, s.seq, s.at, s.tsv, s.pairs FROM skein.search s
-         WHERE s.conv = u::uuid AND s.${hiddenTenant} AND s.at + 0 BETWEEN @from::bigint AND @upto::bigint
-         OFFSET 0) e
-         ON e.tsv @@ @match::tsquery AND (@pairs::smallint[] IS NULL OR e.pairs @> @pairs::smallint[])
-       WHERE few.is_true
-       ORDER BY e.at DESC LIMIT @limit::int)
-      UNION ALL
-      SELECT found.conv, found.seq
-      FROM few
-      CROSS JOIN LATERAL skein.find(
-        @tenant::text,
-        CASE WHEN @directories::text[] IS NULL THEN @match::tsquery
-          -- Of no directory: a mark that no entry has.
-          ELSE @match::tsquery && coalesce((
-            SELECT string_agg('''' || skein.mark('d', d) || '''', '|')
-            FROM unnest(@directories::text[]) d), '''=d''')::tsquery END,
-        @pairs::smallint[], @from::bigint, @upto::bigint, NULL, @kind::text, @limit::int) found
-      WHERE NOT few.is_true
-    )
-    SELECT f.conv, f.conv AS conversation_id, m.seq, m.at, m.body
-    FROM f
-    JOIN LATERAL (
-      SELECT FROM skein.conversations c
-      WHERE c.tenant = @tenant::text AND c.id = f.conv
-        AND (@directories::text[] IS NULL OR c.directory = ANY(@directories::text[]))
-      OFFSET 0) c ON true
-    JOIN ${at('x.seq, x.at, x.body', 'f.seq', 'f.conv')} m ON true
-    ORDER BY m.at DESC, m.seq DESC`,
+  candidates: candidatesOf({
+    named: `SELECT u::uuid AS id FROM unnest(@convs::text[]) u`,
+    mayBeFew: 'true',
+    isAsked: 'true',
+    match: '@match::tsquery',
+  }),
+  scopedCandidates: filters =>
+    candidatesOf({
+      named: `SELECT c.id FROM skein.conversations c WHERE ${whereAll(filters)} LIMIT ${mostNarrow + 1}`,
+      mayBeFew: '@directories::text[] IS NULL AND @kind::text IS NULL',
+      isAsked: `(SELECT count(*) FROM named) BETWEEN 1 AND ${mostNarrow}`,
+      match: `@match::tsquery && (
+        SELECT string_agg('''=c' || n.id || '''', '|')::tsquery FROM named n)`,
+    }),
   // Two statements in one: a condition on pairs that may be null could not use the index.
   searchFloor: `
     (SELECT at FROM skein.search

@@ -6,7 +6,7 @@ import { textsOf } from '../../../core/search/texts.ts'
 import { indexTokensInSteps } from '../../../core/search/tokenize.ts'
 import { all, first, indexForms, type Program, run } from '../../engine/engine.ts'
 import type { Conv, IndexMark, MessageSpan, SpanRow, UnindexedRow } from '../../engine/rows.ts'
-import { loadBlobs } from '../content.ts'
+import { type BlobLoader, laterBlobs, loadBlobs, type WithBody } from '../content.ts'
 
 /** Bytes of a blob to index. The tokenizer reads no more of a text. */
 const indexedBytes = 262_144
@@ -140,8 +140,19 @@ export function* unindexedAfter(after: Conv | null): Program<UnindexedPage> {
 }
 
 /** The texts of each message, or null if it was erased or cannot be read. */
-export function* readTexts(rows: readonly { readonly body: string | null }[]): Program<(string[] | null)[]> {
-  const loadBlob = yield* loadBlobs(rows, indexedBytes)
+export function* readTexts(rows: readonly WithBody[]): Program<(string[] | null)[]> {
+  return textsWith(rows, yield* loadBlobs(rows, indexedBytes))
+}
+
+/** The same, with blobs that are read together with the next statement, which must follow. */
+export function* laterTexts(rows: readonly WithBody[]): Program<() => Program<(string[] | null)[]>> {
+  const blobs = yield* laterBlobs(rows, indexedBytes)
+  return function* () {
+    return textsWith(rows, yield* blobs())
+  }
+}
+
+function textsWith(rows: readonly WithBody[], loadBlob: BlobLoader): (string[] | null)[] {
   return rows.map(({ body }) => {
     if (body === null) return null
     let blocks: readonly Block[]

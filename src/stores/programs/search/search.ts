@@ -1,3 +1,4 @@
+import { previewBytes } from '../../../core/body.ts'
 import { latestTime } from '../../../core/check.ts'
 import type { ConversationKind } from '../../../core/conversation.ts'
 import type { ConversationId } from '../../../core/ids.ts'
@@ -6,23 +7,29 @@ import { pairName } from '../../../core/search/pairs.ts'
 import type { SearchQuery } from '../../../core/search/query.ts'
 import { cutSnippet } from '../../../core/search/snippet.ts'
 import { all, type Engine, first, indexForms, later, type Program } from '../../engine/engine.ts'
+import type { ListParams } from '../../engine/list-params.ts'
 import type { CandidateRow, Conv } from '../../engine/rows.ts'
-import { laterPreviews, looseMessages } from '../content.ts'
-import { scopeConversations } from '../list.ts'
-import { needConversation } from '../lookup.ts'
+import { laterBlobs, looseMessages } from '../content.ts'
+import { scopeParams } from '../list.ts'
 import { resolve } from '../resolve.ts'
-import { scopes } from './search-index.ts'
+import { laterTexts, scopes } from './search-index.ts'
 
 /** A message that matches a search, with its texts. */
 export interface SearchAnswer {
   readonly row: CandidateRow
-  readonly texts: readonly string[]
+  /** Null if they are read with what to show of it. */
+  readonly texts: readonly string[] | null
 }
 
 /** Where candidates come from. */
 export interface CandidateSource {
-  /** Messages that may match, from this time or before, newest first. With `after`, only later ones. */
+  /** The newest messages that may match, from this time or before, in any order. With `after`, only later
+   *  ones. */
   read(upto: number, limit: number, after?: number): Program<readonly CandidateRow[]>
+  /** The same together with the next statement. */
+  readLater(upto: number, limit: number): Program<() => readonly CandidateRow[]>
+  /** The same unless the only prefix is common, for which an engine may return none. */
+  readRare(upto: number, limit: number): Program<readonly CandidateRow[]>
   /** The time of the match of the index that follows the newest `span` ones, also of those that a filter by
    *  directory or kind rejects. Undefined if there are not so many. */
   floor(upto: number, span: number): Program<number | undefined>
@@ -62,10 +69,12 @@ export interface SearchFilters {
   readonly roles: readonly string[]
 }
 
+/** Plans a search in these conversations (null: all), or in those that each statement looks up itself. */
 export function* planSearch(
   query: SearchQuery,
   options: SearchOptions,
   { indexForm, matchText }: Pick<Engine, 'indexForm' | 'matchText'>,
+  { convs = null, lookup = null }: { convs?: ReadonlySet<Conv> | null; lookup?: ListParams | null },
 ): Program<SearchPlan> {
   const required = query.all.flatMap(term => term.required)
   const asNumbers = query.all.flatMap(term => term.pairs)
@@ -76,14 +85,12 @@ export function* planSearch(
   const prefixes = query.all.flatMap(term => (term.requiredPrefix === null ? [] : [term.requiredPrefix]))
   // The index can exclude a word that it decides alone, but not a phrase.
   const none = query.none.filter(term => !term.check && !term.prefix).flatMap(term => term.required)
-  const convs = yield* scopeOf(query, options)
   // The index is asked for each of a few conversations by name. The matches of many are read and compared.
   const members = convs !== null && convs.size > mostNamed ? convs : null
   // Of no conversation: a token that no entry has.
   const named = convs === null || members !== null ? [] : [...convs].map(scopes.conversation)
   const places = convs?.size === 0 ? ['=c'] : named
   const any = [query.roles.map(scopes.role), places]
-  if (required.length === 0) required.push(scopes.everything)
   const from = query.since?.getTime() ?? 0
   const latest = query.before ? query.before.getTime() - 1 : latestTime
   const { directory, kind = null } = options
@@ -105,19 +112,32 @@ export function* planSearch(
   ): CandidateSource {
     const groups = any.filter(list => list.length > 0)
     const isNamed = named.length > 0 && filters.directories === null && filters.kind === null
-    const match = matchText({ all: required, prefixes: asked, any: groups, none })
+    // Only if nothing else is required: the index would read the list of all messages too.
+    const words = required.length === 0 && asked.length === 0 ? [scopes.everything] : required
+    const match = matchText({ all: words, prefixes: asked, any: groups, none })
+    const nameOf = lookup === null ? 'candidates' : 'scopedCandidates'
+    const paramsOf = (upto: number, limit: number, after = -1, rare: string | null = null) => ({
+      ...(lookup as ListParams),
+      match,
+      pairs,
+      from: Math.max(from, after + 1),
+      upto: Math.min(upto, latest),
+      ...filters,
+      rare,
+      convs: isNamed ? [...convs!] : null,
+      limit: isMember === null ? limit : mostCompared,
+    })
     return {
-      *read(upto, limit, after = -1) {
-        const rows = yield* all('candidates', {
-          match,
-          pairs,
-          from: Math.max(from, after + 1),
-          upto: Math.min(upto, latest),
-          ...filters,
-          convs: isNamed ? [...convs!] : null,
-          limit: isMember === null ? limit : mostCompared,
-        })
-        return isMember === null ? rows : rows.filter(({ conv }) => isMember.has(conv)).slice(0, limit)
+      readLater: (upto, limit) => later(nameOf, paramsOf(upto, limit)),
+      readRare(upto, limit) {
+        const rare = matchText({ all: [], prefixes: asked, any: [], none: [] })
+        return all(nameOf, paramsOf(upto, limit, -1, rare))
+      },
+      *read(upto, limit, after) {
+        const rows = yield* all(nameOf, paramsOf(upto, limit, after))
+        if (isMember === null) return rows
+        const own = rows.filter(({ conv }) => isMember.has(conv))
+        return own.sort((a, b) => b.at - a.at).slice(0, limit)
       },
       *floor(upto, span) {
         return (yield* first('searchFloor', { match, pairs, from, upto: Math.min(upto, latest), span }))?.at
@@ -126,30 +146,51 @@ export function* planSearch(
   }
 }
 
-/** The conversations that the query or the options name. Null: all. */
-function* scopeOf(query: SearchQuery, options: SearchOptions): Program<ReadonlySet<Conv> | null> {
-  const listed = options.conversations ? yield* convsOf(options.conversations) : null
-  const filter = filterOf(options)
-  const filtered = filter ? yield* scopeConversations(filter) : null
-  const among =
-    listed && filtered ? new Set([...listed].filter(conv => filtered.has(conv))) : (listed ?? filtered)
-  if (query.conversation === null) return among
-  const conv = yield* convNamed(query.conversation)
-  return new Set(among === null || among.has(conv) ? [conv] : [])
-}
-
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
-/** The conversation that `in:` names. A complete id and a key are found with one and two requests; what else
- *  a person may type is resolved as everywhere. */
-function* convNamed(text: string): Program<Conv> {
-  const id = text.toLowerCase()
-  const withId = uuid.test(id) ? yield* later('conversationById', { id }) : () => []
+/** What limits a search to some conversations: the statement that finds them. Null: it searches all. */
+export function scopeLookup({ conversation }: SearchQuery, options: SearchOptions): ListParams | null {
+  const filter = filterOf(options)
+  const ids = options.conversations ?? null
+  if (filter === null && ids === null && conversation === null) return null
+  return scopeParams(
+    filter ?? {},
+    ids,
+    conversation === null ? null : { key: conversation, id: idIn(conversation) },
+  )
+}
+
+/** The conversations to search. Null: all. Throws NotFoundError if `in:` names none. */
+export function* readScope(query: SearchQuery, options: SearchOptions): Program<ReadonlySet<Conv> | null> {
+  const lookup = scopeLookup(query, options)
+  if (lookup === null) return null
+  const rows = yield* all('scopeConversations', lookup)
+  const other = yield* otherName(query, rows)
+  return other ? yield* readScope({ ...query, conversation: other }, options) : convsIn(rows)
+}
+
+export function convsIn(rows: readonly { readonly conv: Conv }[]): ReadonlySet<Conv> {
+  return new Set(rows.map(({ conv }) => conv))
+}
+
+/** The conversation that `in:` names, if that is neither its key nor its complete id: then the lookup has
+ *  found nothing, and what a person may type is resolved as everywhere. Throws NotFoundError. */
+export function* otherName(
+  { conversation: text }: SearchQuery,
+  found: readonly unknown[],
+): Program<ConversationId | null> {
+  if (text === null || found.length > 0) return null
+  const id = idIn(text)
+  const withId = id === null ? () => [] : yield* later('conversationById', { id })
   const withKey = yield* first('conversationByKey', { key: text })
-  const [found] = withId()
-  if (!withKey && found) return found.conv
-  const named = withKey?.id ?? (yield* resolve(text)).conversation.id
-  return (yield* needConversation(named as ConversationId)).conv
+  // It exists, and another condition excludes it.
+  if (withKey || withId().length > 0) return null
+  return (yield* resolve(text)).conversation.id
+}
+
+function idIn(text: string): string | null {
+  const id = text.toLowerCase()
+  return uuid.test(id) ? id : null
 }
 
 /** The filters that only the tables of conversations can decide. */
@@ -157,15 +198,6 @@ function filterOf(options: SearchFilter): SearchFilter | null {
   const { channel, project, keyPrefix, labelPrefix, tag, metadata } = options
   const filter = { channel, project, keyPrefix, labelPrefix, tag, metadata } as SearchFilter
   return Object.values(filter).every(value => value === undefined) ? null : filter
-}
-
-/** An unknown id is left out. */
-function* convsOf(ids: readonly ConversationId[]): Program<ReadonlySet<Conv>> {
-  const rows: (() => readonly { readonly conv: Conv }[])[] = []
-  for (const id of ids) rows.push(yield* later('conversationById', { id }))
-  // The rows can be read after the next statement.
-  if (ids.length > 0) yield* first('indexForm', {})
-  return new Set(rows.flatMap(read => read().map(({ conv }) => conv)))
 }
 
 /** What to show of the messages that were found. One that was erased or deleted meanwhile is left out, and so
@@ -179,12 +211,22 @@ export function* readHits(
   const places = answers.map(({ row: { conv, seq } }) => ({ conv, seq }))
   const foundRows = yield* later('foundMessages', { places })
   // A body does not change, so its blobs are known before it is read again.
-  const blobs = yield* laterPreviews(answers.map(({ row }) => row))
+  const blobs = yield* laterBlobs(
+    answers.map(({ row }) => row),
+    previewBytes,
+  )
+  const unread = answers.filter(({ texts }) => texts === null).map(({ row }) => row)
+  const textsLater = yield* laterTexts(unread)
   const branches = yield* all('branchesHolding', { places })
   const found = new Map(foundRows().map(row => [placeKey(row), row]))
-  const shown = answers.filter(({ row }) => (found.get(placeKey(row))?.body ?? null) !== null)
+  const loadBlob = yield* blobs()
+  const readTexts = new Map((yield* textsLater()).map((texts, i) => [unread[i]!, texts]))
+  const shown = answers.flatMap(({ row, texts }) => {
+    const said = texts ?? readTexts.get(row)
+    return said && (found.get(placeKey(row))?.body ?? null) !== null ? [{ row, texts: said }] : []
+  })
   const rows = shown.map(({ row }) => found.get(placeKey(row))!)
-  const messages = looseMessages(rows, yield* blobs())
+  const messages = looseMessages(rows, loadBlob)
   const held = new Map<string, string[]>()
   for (const { conv, seq, name } of branches) {
     const key = placeKey({ conv, seq })

@@ -1,5 +1,5 @@
 import { all, first, later, type Program } from '../../engine/engine.ts'
-import type { CandidateRow, MessageSpan, SpanRow, UnindexedNewestRow } from '../../engine/rows.ts'
+import type { MessageSpan, SpanRow, UnindexedNewestRow } from '../../engine/rows.ts'
 import type { SearchFilters } from './search.ts'
 
 /** How many unindexed messages a search reads. */
@@ -28,35 +28,41 @@ export function* chooseUnindexed(filters: SearchFilters): Program<UnindexedMessa
 /** Unindexed messages to read before it is known how many there are. */
 const mostAhead = 250
 
-/** The beginning of a search. */
-export interface SearchOpening extends UnindexedMessages {
-  /** The messages of the spans. Null if there are too many to read them ahead. */
-  readonly scanned: readonly SpanRow[] | null
+/** What a search begins with, before it is known which conversations it searches. */
+export interface ReadAhead<T> {
+  readonly conversations: readonly UnindexedNewestRow[]
+  /** Unindexed messages. Null if there are too many to read them ahead. */
+  readonly messages: readonly SpanRow[] | null
   /** The first candidates of the index; null if they are not read ahead. */
-  readonly candidates: readonly CandidateRow[] | null
+  readonly candidates: T | null
 }
 
-/** Chooses the unindexed messages, reads them if they are few, and reads the first candidates, all in one
- *  request. Statements run in this order, so a message that another process indexes meanwhile is in one of
- *  the results at least. */
-export function* openSearch(
-  filters: SearchFilters,
-  firstCandidates: () => Program<readonly CandidateRow[]> | null,
-): Program<SearchOpening> {
+/** Reads the unindexed messages, if they are few, and the first candidates, all in one request. Statements
+ *  run in this order, so a message that another process indexes meanwhile is in one of the results at
+ *  least. */
+export function* readAhead<T>(firstCandidates: () => Program<T> | null): Program<ReadAhead<T>> {
   const conversations = yield* later('unindexedNewest', { limit: mostConversations })
   const messages = yield* later('unindexedMessages', { limit: mostAhead + 1 })
   const reading = firstCandidates()
   // The rows can be read after the next statement.
   if (reading === null) yield* first('indexForm', {})
   const candidates = reading === null ? null : yield* reading
-  const chosen = choose(conversations(), filters)
   const isComplete = messages().length <= mostAhead
+  return { conversations: conversations(), messages: isComplete ? messages() : null, candidates }
+}
+
+/** Chooses which of the unindexed messages to search, and those that have been read. */
+export function chooseAhead(
+  { conversations, messages }: Omit<ReadAhead<unknown>, 'candidates'>,
+  filters: SearchFilters,
+): UnindexedMessages & { readonly scanned: readonly SpanRow[] | null } {
+  const chosen = choose(conversations, filters)
   const spanOf = new Map(chosen.spans.map(span => [span.conv, span]))
   const isChosen = ({ conv, seq }: SpanRow) => {
     const span = spanOf.get(conv)
     return span !== undefined && seq >= span.lo && seq <= span.hi
   }
-  return { ...chosen, scanned: isComplete ? messages().filter(isChosen) : null, candidates }
+  return { ...chosen, scanned: messages?.filter(isChosen) ?? null }
 }
 
 function choose(rows: readonly UnindexedNewestRow[], filters: SearchFilters): UnindexedMessages {

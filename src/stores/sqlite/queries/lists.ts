@@ -31,6 +31,10 @@ const filterSql: Record<ListFilter, string> = {
   trashed: `c.trashed_at IS NOT NULL AND c.purging = 0`,
   living: `c.trashed_at IS NULL`,
   within: `c.directory < @below_to AND (c.directory = @within OR c.directory >= @below_from)`,
+  ids: `c.c IN (SELECT x.c FROM json_each(@ids) w CROSS JOIN skein_conversations x ON x.id = w.value)`,
+  named: `c.c = coalesce(
+    (SELECT n.conv FROM skein_branches n WHERE n.key = @named_key),
+    (SELECT x.c FROM skein_conversations x WHERE x.id = @named_id))`,
 }
 
 /** The conversations of a narrow filter, by its index. Of metadata, those with the rarest pair. */
@@ -54,7 +58,7 @@ function where(filters: readonly ListFilter[]): string {
 }
 
 /** Reads all matches of a narrow filter first, if there is one. */
-function whereAll(filters: readonly ListFilter[]): string {
+export function whereAll(filters: readonly ListFilter[]): string {
   const { narrow, others } = splitNarrow(filters)
   return narrow ? `c.c IN (${narrowSql[narrow]}) AND ${where(others)}` : where(filters)
 }

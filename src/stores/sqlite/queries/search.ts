@@ -1,5 +1,20 @@
 import type { Queries } from '../../engine/statements.ts'
 import { looseColumns } from './columns.ts'
+import { whereAll } from './lists.ts'
+
+const candidatesWhere = (condition: string) => `
+    SELECT m.conv, c.id AS conversation_id, m.seq, m.at, m.body
+    FROM skein_search CROSS JOIN skein_search_map s ON s.r = skein_search.rowid
+    CROSS JOIN skein_messages m ON m.n = s.n
+    CROSS JOIN skein_conversations c ON c.c = m.conv
+    WHERE skein_search MATCH @match
+      AND skein_search.rowid >= min(@from, 8796093022206) << 20
+      AND skein_search.rowid < (min(@upto, 8796093022206) + 1) << 20
+      AND m.at >= @from AND m.at <= @upto
+      AND c.trashed_at IS NULL
+      AND (@directories IS NULL OR c.directory IN (SELECT value FROM json_each(@directories))) AND (@kind IS NULL OR c.kind = @kind)
+      AND ${condition}
+    ORDER BY skein_search.rowid DESC LIMIT +@limit`
 
 export const searchQueries = {
   unindexed: `
@@ -69,18 +84,9 @@ export const searchQueries = {
     DELETE FROM skein_search_map`,
   ],
   resetIndexed: `UPDATE skein_conversations SET unindexed_from = 0 WHERE next_seq > 0 AND unindexed_from IS NOT 0`,
-  candidates: `
-    SELECT m.conv, c.id AS conversation_id, m.seq, m.at, m.body
-    FROM skein_search CROSS JOIN skein_search_map s ON s.r = skein_search.rowid
-    CROSS JOIN skein_messages m ON m.n = s.n
-    CROSS JOIN skein_conversations c ON c.c = m.conv
-    WHERE skein_search MATCH @match
-      AND skein_search.rowid >= min(@from, 8796093022206) << 20
-      AND skein_search.rowid < (min(@upto, 8796093022206) + 1) << 20
-      AND m.at >= @from AND m.at <= @upto
-      AND c.trashed_at IS NULL
-      AND (@directories IS NULL OR c.directory IN (SELECT value FROM json_each(@directories))) AND (@kind IS NULL OR c.kind = @kind)
-    ORDER BY skein_search.rowid DESC LIMIT +@limit`,
+  candidates: candidatesWhere('true'),
+  scopedCandidates: filters =>
+    candidatesWhere(`m.conv IN (SELECT c.c FROM skein_conversations c WHERE ${whereAll(filters)})`),
   searchFloor: `
     SELECT rowid >> 20 AS at FROM skein_search
     WHERE skein_search MATCH @match
