@@ -5,9 +5,12 @@ import type {
   ListSessionsResponse,
   McpServer,
   PlanEntry,
+  SessionUpdate,
 } from '@agentclientprotocol/sdk/unstable'
+import { callKind, callTitle } from '../../agent/approval/call-details.ts'
 import { planEntries, planToolName } from '../../agent/coding/plan-tool.ts'
 import type { BranchRef } from '../../core/branch.ts'
+import type { JsonObject } from '../../core/json.ts'
 import type { BranchInConversation } from '../../core/ports.ts'
 import { takeOver } from '../../recorder/take-over.ts'
 import { deleteSession } from '../sessions/delete-session.ts'
@@ -21,7 +24,6 @@ import type { ClientServices } from './editor-workspace.ts'
 import { invalidParamsError, unknownSessionError } from './request-error.ts'
 import type { ServeOptions } from './serve-options.ts'
 import { createServedSession, type ServedSession } from './served-session.ts'
-import { withToolDetails } from './tool-details.ts'
 
 /** The parameters of a request that opens a session. */
 export interface SessionRequest {
@@ -191,4 +193,14 @@ function refOf({ conversationId, name }: BranchRef): BranchRef {
 function checked(cwd: string): string {
   if (!isAbsolute(cwd)) throw invalidParamsError(`cwd must be an absolute path, got ${cwd}`)
   return directoryOf(cwd)
+}
+
+/** A replayed update. A call of our own gets its title and kind again; a call of another agent keeps its
+ *  own. */
+function withToolDetails(update: JsonObject): SessionUpdate {
+  const { sessionUpdate, name, title, rawInput = null, kind } = update
+  const isBare =
+    sessionUpdate === 'tool_call' && typeof name === 'string' && title === name && kind === 'other'
+  const details = isBare ? { title: callTitle(name, rawInput), kind: callKind(name) } : {}
+  return { ...update, ...details } as unknown as SessionUpdate
 }

@@ -1,4 +1,3 @@
-import type { TokenRow } from './rows.ts'
 import type { DispatchRow, QueueRow, TaskRow } from './task-rows.ts'
 
 interface OfTask {
@@ -137,19 +136,4 @@ export interface TaskStatements {
   /** All conversations that are not in the trash, also expired ones. */
   conversationsOfTask: [{ task: string; project: string | null }, { id: string }]
   conversationsOfProject: [{ project: string }, { id: string }]
-}
-
-/** Statements of the tokens of the service. */
-export interface TokenStatements {
-  /** Writes nothing if the hash is stored already. */
-  insertToken: [
-    { hash: string; id: string; name: string; scopes: string; now: number; expires_at: number | null },
-    never,
-  ]
-  /** Finds a token of any tenant: the only statement without a condition on the tenant. */
-  tokenByHash: [{ hash: string }, TokenRow]
-  /** The tokens after one of them, oldest first. */
-  listTokens: [{ created_at: number; id: string; limit: number }, TokenRow]
-  /** Sets the time once: a second revocation changes nothing. */
-  revokeToken: [{ id: string; now: number }, TokenRow]
 }

@@ -24,7 +24,8 @@ import type { EventStatements, FollowStatements } from './statements-events.ts'
 import type { OverviewStatements } from './statements-overview.ts'
 import type { RecordStatements } from './statements-records.ts'
 import type { SearchStatements } from './statements-search.ts'
-import type { TaskStatements, TokenStatements } from './statements-tasks.ts'
+import type { TaskStatements } from './statements-tasks.ts'
+import type { TokenStatements } from './statements-tokens.ts'
 import type { VerifyStatements } from './statements-verify.ts'
 
 /** The statements between the programs and a driver: their parameters and rows. A driver implements each
