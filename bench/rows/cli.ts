@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { median, pairedRatio } from '../measure.ts'
@@ -11,7 +11,8 @@ import { makeTurn } from '../workload.ts'
 /** The time of the command from start to exit, compared with a program that does nothing, on the same Node.
  */
 
-const bin = join(import.meta.dirname, '../../dist/cli/skein.cjs')
+const root = join(import.meta.dirname, '../..')
+const bin = join(root, 'dist/cli/skein.cjs')
 const writer = join(import.meta.dirname, '../busy-writer.ts')
 const groups = 12
 
@@ -34,12 +35,18 @@ export const cliSuite: Suite = {
     const configured = join(bench.place, 'configured')
     mkdirSync(configured)
     writeFileSync(join(configured, 'skein.yaml'), 'model: scripted\n')
+    const installed = install(join(bench.place, 'installed'))
+    const ask = ['-n', '-m', 'scripted', '--db', small, 'hello']
     const programs = {
       empty: [empty],
       ls: [bin, 'ls', '--db', small],
       show: [bin, 'show', id, '--db', small],
       search: [bin, 'search', 'function', '--db', small],
       configured: [bin, 'ls', '--db', small, '--all'],
+      prompt: [bin, ...ask],
+      installedLs: [installed, 'ls', '--db', small],
+      installedSearch: [installed, 'search', 'function', '--db', small],
+      installedPrompt: [installed, ...ask],
       mcp: [bin, 'mcp', '--db', small],
       manyLs: [bin, 'ls', '--db', large],
       manyShow: [bin, 'show', someId, '--db', large],
@@ -47,8 +54,13 @@ export const cliSuite: Suite = {
     } as const
     type Name = keyof typeof programs
     const names = Object.keys(programs) as Name[]
+    const cache = join(bench.place, 'cache')
     const timed = (name: Name) =>
-      run(programs[name], name === 'configured' ? configured : cwd, name === 'mcp' ? initialize : '')
+      run(programs[name], {
+        cwd: name === 'configured' ? configured : cwd,
+        input: name === 'mcp' ? initialize : '',
+        cache,
+      })
     for (const name of names) timed(name)
     const took = Object.fromEntries(names.map(name => [name, [] as number[][]])) as Record<Name, number[][]>
     for (let round = 0; round < rounds; round++) {
@@ -71,6 +83,10 @@ export const cliSuite: Suite = {
       line('skein ls ÷ an empty program', 'ls', 'empty', 2),
       line('skein show ÷ an empty program', 'show', 'empty', 2),
       line('skein search ÷ an empty program', 'search', 'empty', 2),
+      line('skein "hello", the scripted model ÷ an empty program', 'prompt', 'empty', 3.5),
+      line('installed, not the first time: skein ls ÷ an empty program', 'installedLs', 'empty', 2),
+      line('installed: skein search ÷ an empty program', 'installedSearch', 'empty', 2),
+      line('installed: skein "hello" ÷ an empty program', 'installedPrompt', 'empty', 3.5),
       line('skein ls with a skein.yaml ÷ an empty program', 'configured', 'empty', 2.8),
       line('skein mcp: the first answer ÷ an empty program', 'mcp', 'empty', 10),
       line(many('ls'), 'manyLs', 'ls', 1.2),
@@ -92,7 +108,7 @@ async function besideWriter(store: string, other: string, cwd: string, rounds: n
     ] as const) {
       const child = spawn(process.execPath, [writer, file], { stdio: ['ignore', 'pipe', 'inherit'] })
       await once(child.stdout, 'data')
-      took[name].push(Array.from({ length: groups }, () => run([bin, 'ls', '--db', store], cwd)))
+      took[name].push(Array.from({ length: groups }, () => run([bin, 'ls', '--db', store], { cwd })))
       child.kill()
       await once(child, 'close')
     }
@@ -114,10 +130,30 @@ const initialize = `${JSON.stringify({
   params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } },
 })}\n`
 
+/** The command as it is in an installed package: without the code that V8 compiled when it was built. Returns
+ *  its path. */
+function install(place: string): string {
+  cpSync(join(root, 'dist/cli'), join(place, 'dist/cli'), {
+    recursive: true,
+    filter: path => !/^(code-|main\.readable)/.test(basename(path)),
+  })
+  cpSync(join(root, 'package.json'), join(place, 'package.json'))
+  for (const folder of ['node_modules', 'dist/vendor']) symlinkSync(join(root, folder), join(place, folder))
+  return join(place, 'dist/cli/skein.cjs')
+}
+
+interface RunOptions {
+  readonly cwd: string
+  readonly input?: string
+  /** Where an installed command keeps compiled code. */
+  readonly cache?: string
+}
+
 /** Microseconds. */
-function run(args: readonly string[], cwd: string, input = ''): number {
+function run(args: readonly string[], { cwd, input = '', cache }: RunOptions): number {
   // Certificates that a machine adds cost every Node process tens of milliseconds.
-  const { NODE_EXTRA_CA_CERTS: _, ...env } = process.env
+  const { NODE_EXTRA_CA_CERTS: _, ...given } = process.env
+  const env = { ...given, ...(cache && { XDG_CACHE_HOME: cache }) }
   const start = performance.now()
   const { status, stderr } = spawnSync(process.execPath, args, { cwd, env, input })
   if (status !== 0)

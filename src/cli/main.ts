@@ -45,8 +45,8 @@ export async function main(): Promise<void> {
   }
 }
 
-/** The name under which the start keeps the compiled code of this command: other functions print on a terminal
- *  than into a pipe. Null if the command may not write anything, and if there is no such command. */
+/** The name under which the start keeps the compiled code of this command: other functions print on a
+ *  terminal than into a pipe. Null if the command may not write anything, and if there is no such command. */
 export function commandName(): string | null {
   try {
     const { command, rest } = findCommand(process.argv.slice(2))

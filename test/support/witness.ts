@@ -13,7 +13,8 @@ export interface Run {
   readonly builtins: readonly string[]
 }
 
-/** Records every loaded file, also those that the built command reads and runs itself, and at the end the loaded built-in modules. */
+/** Records every loaded file, also those that the built command reads and runs itself, and at the end the
+ *  loaded built-in modules. */
 const witness = `
 const { registerHooks } = require('node:module')
 const fs = require('node:fs')

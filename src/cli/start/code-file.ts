@@ -1,5 +1,5 @@
-/** The code that V8 has compiled for scripts of the bundle, in one file. V8 accepts it only in the version and
- *  with the settings that made it. */
+/** The code that V8 has compiled for scripts of the bundle, in one file. V8 accepts it only in the version
+ *  and with the settings that made it. */
 export interface CompiledCode {
   /** The commands that had run when it was made. The functions of others may be missing. */
   readonly commands: readonly string[]
