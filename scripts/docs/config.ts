@@ -53,7 +53,7 @@ ${sectionDeclarations.map(describeSection).join('\n')}
 | \`SKEIN_DISCORD_API\` | The address of Discord's API, for tests and proxies |
 ${providers.map(keyRow).join('\n')}
 ${Object.entries(providerVariables).map(addressRow).join('\n')}
-| \`XDG_CONFIG_HOME\`, \`XDG_DATA_HOME\`, \`XDG_STATE_HOME\` | Where the files of the user are: settings and keys, the store, answers that are remembered |
+| \`XDG_CONFIG_HOME\`, \`XDG_DATA_HOME\`, \`XDG_STATE_HOME\`, \`XDG_CACHE_HOME\` | Where the files of the user are: settings and keys, the store, answers that are remembered, and the compiled code of an installed command, which may be deleted at any time |
 | \`VISUAL\`, \`EDITOR\` | The editor of \`skein config edit\` |
 | \`NO_COLOR\`, \`PAGER\` | As in other programs |
 `
