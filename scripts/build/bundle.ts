@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OutputOptions, type RolldownLog, rolldown } from 'rolldown'
+import { importingFile, importsByNode } from './imports-by-node.ts'
 import { markedLater } from './marked-later.ts'
 import { builtinsLater, bundledDriver, driverNotice, flatStatements } from './plugins.ts'
 import { unicodePatternsLater } from './unicode-patterns.ts'
@@ -55,7 +56,7 @@ export async function bundleCommand(folder: string): Promise<void> {
     // Without this, the entry would be a separate file that only forwards.
     preserveEntrySignatures: 'allow-extension',
     external: id => !isOurs(id) && !plugins.some(plugin => plugin.isReplaced(id)),
-    plugins: [...plugins, flatStatements(), unicodePatternsLater(), markedLater(root)],
+    plugins: [...plugins, flatStatements(), unicodePatternsLater(), markedLater(root), importsByNode()],
     onLog: refuseTrouble,
   })
   await main.write({
@@ -66,6 +67,7 @@ export async function bundleCommand(folder: string): Promise<void> {
   await main.close()
   inlineRuntime(folder)
   writeAscii(folder)
+  writeFileSync(join(folder, importingFile.name), importingFile.code)
 
   const start = join(root, 'src/cli/start/main.ts')
   const entry = await rolldown({

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire, Module } from 'node:module'
 import { join } from 'node:path'
-import { constants, Script } from 'node:vm'
+import { Script } from 'node:vm'
 import type { CompiledCode } from './code-file.ts'
 
 /** The exports of `main.cjs`. */
@@ -22,11 +22,11 @@ export interface RunningBundle {
 }
 
 /** Runs `main.cjs` of a folder as Node would, and the files of the folder that it requires, but from code
- *  that V8 need not compile again. */
+ *  that V8 need not compile again. `import.cjs` is left to Node: it imports packages. */
 export function runBundle(folder: string, code: CompiledCode | null): RunningBundle {
   const nodeRequire = createRequire(join(folder, 'main.cjs'))
   const require = Object.assign(
-    (id: string): unknown => (/^\.\/[\w-]+\.cjs$/.test(id) ? load(id.slice(2)) : nodeRequire(id)),
+    (id: string): unknown => (isOurs(id) ? load(id.slice(2)) : nodeRequire(id)),
     nodeRequire,
   )
   const scripts = new Map<string, Script>()
@@ -73,6 +73,9 @@ export function compileFile(folder: string, name: string, code?: Uint8Array): Sc
   return new Script(`(function (exports, require, module, __filename, __dirname) {${source}\n})`, {
     filename,
     ...(code && { cachedData: code }),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   })
+}
+
+function isOurs(id: string): boolean {
+  return /^\.\/[\w-]+\.cjs$/.test(id) && id !== './import.cjs'
 }

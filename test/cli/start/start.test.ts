@@ -3,6 +3,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -136,6 +137,17 @@ describe('the built ls, show and search', () => {
     rmSync(built.code)
     expect(built.run(words)).toMatchObject({ stdout: expected, stderr: '', code: 0 })
     writeFileSync(built.code, kept)
+  })
+
+  it('import packages through one file, which Node loads', () => {
+    const importing = readdirSync(built.folder)
+      .filter(name => name.endsWith('.cjs'))
+      .filter(name => /\bimport\s*\(/.test(readFileSync(join(built.folder, name), 'utf8')))
+    expect(importing).toEqual(['import.cjs', 'skein.cjs'])
+    const found = built.run(['config', 'set', 'model', 'scripted', '--user'])
+    expect(found.code).toBe(0)
+    expect(found.stderr).toMatch(/^model is scripted [^\n]*\n$/)
+    expect(namesOf(found)).toContain('import.cjs')
   })
 
   it('print source positions with --debug', () => {
