@@ -2,7 +2,8 @@ import { hash } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OutputOptions, type RolldownLog, rolldown } from 'rolldown'
-import { importingFile, importsByNode } from './imports-by-node.ts'
+import { importingFile } from '../../src/cli/start/run-bundle.ts'
+import { importingCode, importsByNode } from './imports-by-node.ts'
 import { markedLater } from './marked-later.ts'
 import { builtinsLater, bundledDriver, driverNotice, flatStatements } from './plugins.ts'
 import { unicodePatternsLater } from './unicode-patterns.ts'
@@ -67,7 +68,7 @@ export async function bundleCommand(folder: string): Promise<void> {
   await main.close()
   inlineRuntime(folder)
   writeAscii(folder)
-  writeFileSync(join(folder, importingFile.name), importingFile.code)
+  writeFileSync(join(folder, importingFile), importingCode)
 
   const start = join(root, 'src/cli/start/main.ts')
   const entry = await rolldown({

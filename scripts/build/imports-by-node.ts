@@ -1,14 +1,11 @@
 import type { Plugin } from 'rolldown'
 import { parseAst } from 'rolldown/parseAst'
+import { importingFile } from '../../src/cli/start/run-bundle.ts'
 
-/** A file that Node loads itself, for the other files of the command. */
-export const importingFile = {
-  name: 'import.cjs',
-  code: 'module.exports = specifier => import(specifier)\n',
-}
+/** What `import.cjs` does. */
+export const importingCode = 'module.exports = specifier => import(specifier)\n'
 
-/** Has packages imported by that file: from a script that the start runs itself, an import is experimental,
- *  and Node would say so on stderr. */
+/** Has the files of the command import packages through `import.cjs`. */
 export function importsByNode(): Plugin {
   return {
     name: 'imports-by-node',
@@ -16,7 +13,7 @@ export function importsByNode(): Plugin {
       if (!/\bimport\s*\(/.test(code)) return null
       let changed = code
       for (const start of [...importsIn(parseAst(code))].sort((a, b) => b - a))
-        changed = `${changed.slice(0, start)}require("./${importingFile.name}")${changed.slice(start + 'import'.length)}`
+        changed = `${changed.slice(0, start)}require("./${importingFile}")${changed.slice(start + 'import'.length)}`
       // The lines of the source map stay right.
       return { code: changed, map: null }
     },

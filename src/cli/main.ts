@@ -46,7 +46,7 @@ export async function main(): Promise<void> {
 }
 
 /** The name under which the start keeps the compiled code of this command: other functions print on a
- *  terminal than into a pipe. Null if the command may not write anything, and if there is no such command. */
+ *  terminal than into a pipe. Null in incognito mode, which writes nothing, and for a line with an error. */
 export function commandName(): string | null {
   try {
     const { command, rest } = findCommand(process.argv.slice(2))

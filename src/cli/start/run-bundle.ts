@@ -4,6 +4,10 @@ import { join } from 'node:path'
 import { Script } from 'node:vm'
 import type { CompiledCode } from './code-file.ts'
 
+/** A file that imports packages for the others, and that Node loads itself. From a script that is run here,
+ *  an import is experimental, and Node would say so on stderr. */
+export const importingFile = 'import.cjs'
+
 /** The exports of `main.cjs`. */
 export interface CommandBundle {
   main(): Promise<void>
@@ -22,7 +26,7 @@ export interface RunningBundle {
 }
 
 /** Runs `main.cjs` of a folder as Node would, and the files of the folder that it requires, but from code
- *  that V8 need not compile again. `import.cjs` is left to Node: it imports packages. */
+ *  that V8 need not compile again. */
 export function runBundle(folder: string, code: CompiledCode | null): RunningBundle {
   const nodeRequire = createRequire(join(folder, 'main.cjs'))
   const require = Object.assign(
@@ -77,5 +81,5 @@ export function compileFile(folder: string, name: string, code?: Uint8Array): Sc
 }
 
 function isOurs(id: string): boolean {
-  return /^\.\/[\w-]+\.cjs$/.test(id) && id !== './import.cjs'
+  return /^\.\/[\w-]+\.cjs$/.test(id) && id !== `./${importingFile}`
 }

@@ -17,7 +17,8 @@ import { type CompiledCode, decodeCode, encodeCode } from './code-file.ts'
 /** An installed command has no compiled code: the package serves all versions of Node. It keeps that of the
  *  commands that a user runs in `~/.cache/skein`. */
 
-/** The folder, or null if HOME does not say where it is. */
+/** The folder, or null if HOME does not say where it is. Like `userFolder`, without what that imports: this
+ *  file is compiled at each start. */
 export function cacheFolder(env: NodeJS.ProcessEnv): string | null {
   if (env.XDG_CACHE_HOME && isAbsolute(env.XDG_CACHE_HOME)) return join(env.XDG_CACHE_HOME, 'skein')
   return env.HOME && isAbsolute(env.HOME) ? join(env.HOME, '.cache/skein') : null
@@ -55,7 +56,7 @@ export function keepUsersCode(folder: string, name: string, code: CompiledCode):
     try {
       rmSync(written, { force: true })
     } catch {
-      // There is no such folder.
+      // The folder could not be created.
     }
   }
 }

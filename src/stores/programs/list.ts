@@ -1,5 +1,4 @@
-import type { ConversationId } from '../../core/ids.ts'
-import { conversationId } from '../../core/ids.ts'
+import { type ConversationId, conversationId } from '../../core/ids.ts'
 import type {
   ConversationFilter,
   ListConversations,

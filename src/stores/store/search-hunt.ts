@@ -2,7 +2,7 @@ import { latestTime } from '../../core/check.ts'
 import { matches } from '../../core/search/match.ts'
 import type { SearchQuery } from '../../core/search/query.ts'
 import { termOf } from '../../core/search/term.ts'
-import type { Engine, Program } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
 import type { CandidateRow } from '../engine/rows.ts'
 import {
   type CandidateSource,
@@ -12,6 +12,18 @@ import {
 } from '../programs/search/search.ts'
 import { readTexts } from '../programs/search/search-index.ts'
 import type { Pace } from './pace.ts'
+import {
+  asRead,
+  firstLook,
+  firstTime,
+  type HuntRange,
+  indexBatch,
+  isExact,
+  type OpeningCandidates,
+  type OrderKey,
+  olderOf,
+  type ReadCandidates,
+} from './search-opening.ts'
 
 /** What a search needs to find answers. */
 export interface Hunt {
@@ -25,31 +37,6 @@ export interface Hunt {
   readonly opening: OpeningCandidates | null
   /** Whether texts in blobs may be read with what to show of the answers, if the index decides alone. */
   readonly mayReadLater: boolean
-}
-
-/** Candidates that were read together. */
-interface ReadCandidates {
-  readonly rows: readonly CandidateRow[]
-  /** Whether there are more. */
-  readonly isCut: boolean
-}
-
-/** The candidates with which a hunt begins. */
-export interface OpeningCandidates {
-  readonly first: ReadCandidates
-  /** The first matches of a prefix that is not common. None may mean that it is. */
-  readonly rare: ReadCandidates | null
-}
-
-/** A position in the order of the hits. */
-export type OrderKey = readonly [at: number, seq: number, conversation: string]
-
-/** How many answers to find, after `from` and up to `to`. With `to`, the budget does not end the hunt: an
- *  earlier one has reached it within a budget. */
-export interface HuntRange {
-  readonly wanted: number
-  readonly from: OrderKey | null
-  readonly to: OrderKey | null
 }
 
 export interface HuntResult {
@@ -103,62 +90,6 @@ export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntRes
   return { answers, stoppedAt: state.stoppedAt }
 }
 
-/** Reads the candidates with which the hunt will begin. Null if it begins with a floor. */
-export function readOpening(
-  engine: Engine,
-  query: SearchQuery,
-  { matching, prefixes, isFiltered, isCompared }: SearchPlan,
-  range: HuntRange,
-): Program<OpeningCandidates> | null {
-  if (isCompared) return null
-  const upto = firstTime(range)
-  const batch = indexBatch(engine, isExact(query), range.wanted)
-  if (prefixes.length === 0 || isFiltered) return readFirst(matching(prefixes), upto, batch)
-  if (prefixes.length > 1 || !isExact(query)) return readFirst(matching([]), upto, firstLook)
-  return readWithRare(matching([]), matching(prefixes), upto, batch)
-}
-
-function* readFirst(source: CandidateSource, upto: number, batch: number): Program<OpeningCandidates> {
-  return { first: asRead(yield* source.read(upto, batch), batch), rare: null }
-}
-
-function* readWithRare(
-  newest: CandidateSource,
-  rare: CandidateSource,
-  upto: number,
-  batch: number,
-): Program<OpeningCandidates> {
-  const first = yield* newest.readLater(upto, firstLook)
-  const found = yield* rare.readRare(upto, batch)
-  return { first: asRead(first(), firstLook), rare: asRead(found, batch) }
-}
-
-function asRead(rows: readonly CandidateRow[], batch: number): ReadCandidates {
-  return { rows, isCut: rows.length >= batch }
-}
-
-/** Those that have not been examined. */
-function olderOf({ rows, isCut }: ReadCandidates, upto: number | null): ReadCandidates | null {
-  if (upto === null || rows.length === 0) return null
-  return { rows: rows.filter(({ at }) => at <= upto), isCut }
-}
-
-function firstTime({ from }: HuntRange): number {
-  return from ? from[0] : latestTime
-}
-
-/** Whether the index decides alone: words and prefixes that must occur, and words that must not. */
-function isExact({ all, none }: SearchQuery): boolean {
-  return all.every(term => !term.check) && none.every(term => !term.check && !term.prefix)
-}
-
-/** How many candidates to read first: if the index decides alone, those that are wanted, and a few for the
- *  messages of the last millisecond. A statement that blocks the process returns 500 at most. */
-function indexBatch({ rowsPerStatement }: Engine, exact: boolean, wanted: number): number {
-  if (rowsPerStatement === null) return exact ? wanted + 8 : Math.min(200, wanted * 3)
-  return exact ? Math.min(wanted + 8, 500) : 200
-}
-
 /** How many more candidates to read, given the share of matches so far. Another query costs as much as
  *  fifty candidates, so a few too many are better than too few. All their texts must fit in memory. */
 function nextBatch(missing: number, share: number): number {
@@ -174,9 +105,6 @@ function spanFor({ engine, plan }: Hunt): number | null {
 
 /** The same for an engine in another process, which sends all of them. */
 const rowsElsewhere = 8_000
-
-/** How many candidates to read before deciding whether a prefix is common. */
-const firstLook = 64
 
 /** A prefix that so many messages contain is common: the index takes tens of milliseconds for it. */
 const commonShare = 1 / 20

@@ -22,16 +22,8 @@ import {
   type UnindexedMessages,
 } from '../programs/search/unindexed.ts'
 import { createPace, type Pace } from './pace.ts'
-import {
-  type Hunt,
-  type HuntRange,
-  huntAnswers,
-  type OpeningCandidates,
-  type OrderKey,
-  orderKey,
-  readOpening,
-  sortHits,
-} from './search-hunt.ts'
+import { type Hunt, huntAnswers, orderKey, sortHits } from './search-hunt.ts'
+import { type HuntRange, type OpeningCandidates, type OrderKey, readOpening } from './search-opening.ts'
 
 /** How many of the newest matches are ranked: a common word has hundreds of thousands. */
 const mostRanked = 2_000
