@@ -40,6 +40,18 @@ export function readSources(...folders: readonly string[]): readonly SourceFile[
     .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
+/** Several rules ask for the same: parsing the repository takes seconds. */
+function oncePerFile<T extends object>(read: (file: SourceFile) => T): (file: SourceFile) => T {
+  const known = new WeakMap<SourceFile, T>()
+  return file => {
+    const before = known.get(file)
+    if (before) return before
+    const found = read(file)
+    known.set(file, found)
+    return found
+  }
+}
+
 /** Calls `see` for every node of the file, with its parent node and its field in that parent. */
 export function visit(
   file: SourceFile,
@@ -59,7 +71,9 @@ export function visit(
 }
 
 /** The imports of a file, including `import()`, `typeof import()` and `export … from`. */
-export function importsOf(file: SourceFile): readonly Import[] {
+export const importsOf = oncePerFile(readImports)
+
+function readImports(file: SourceFile): readonly Import[] {
   const found: Import[] = []
   visit(file, node => {
     if (!importing.has(node.type) || node.source === null) return
@@ -78,7 +92,9 @@ export interface ExportedName {
 }
 
 /** The names that the file declares and exports. */
-export function exportsOf(file: SourceFile): readonly ExportedName[] {
+export const exportsOf = oncePerFile(readExports)
+
+function readExports(file: SourceFile): readonly ExportedName[] {
   const found = new Map<string, boolean>()
   visit(file, node => {
     if (node.type !== 'ExportNamedDeclaration' || !isNode(node.declaration)) return
