@@ -7,6 +7,9 @@ export interface Block {
   /** The part in which the thread could have run, but other work had the processors. Null if the system does
    *  not say. */
   readonly queuedMs: number | null
+  /** The time that the host of a virtual machine has taken from its processors during the block, all of them
+   *  together and up to 20 ms before it. Null if the system does not say. */
+  readonly stolenMs: number | null
   /** The longest block of the same call if no time counts in which other work had the processors. */
   readonly ownMs: number
 }
@@ -21,15 +24,17 @@ export async function middleBlock(tries: number, call: () => Promise<unknown>): 
 /** The longest time between two turns of the event loop during a call. */
 export async function longestBlock(call: () => Promise<unknown>): Promise<Block> {
   await new Promise(resolve => setTimeout(resolve, 20))
-  let longest: Omit<Block, 'ownMs'> = { ms: 0, queuedMs: null }
+  let longest: Omit<Block, 'ownMs'> = { ms: 0, queuedMs: null, stolenMs: null }
   let ownMs = 0
   let isRunning = true
+  const takenByHost = hostMeter()
   let [last, queued] = [performance.now(), queuedMs()]
   const beat = () => {
     const ms = performance.now() - last
     const queuedNow = queuedMs()
     const waited = queued === null || queuedNow === null ? null : queuedNow - queued
-    if (ms > longest.ms) longest = { ms, queuedMs: waited }
+    const stolen = takenByHost()
+    if (ms > longest.ms) longest = { ms, queuedMs: waited, stolenMs: stolen }
     ownMs = Math.max(ownMs, ms - (waited ?? 0))
     queued = queuedNow
     last = performance.now()
@@ -47,6 +52,29 @@ export async function longestBlock(call: () => Promise<unknown>): Promise<Block>
 function queuedMs(): number | null {
   try {
     return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[1]) / 1e6
+  } catch {
+    return null
+  }
+}
+
+/** Reads at most every 20 ms what the host has taken since the last reading, because that takes longer than
+ *  most turns. Null in between: only of a longer block it can be told. */
+function hostMeter(): () => number | null {
+  let [at, before] = [performance.now(), stolenMs()]
+  return () => {
+    if (performance.now() - at <= 20) return null
+    const now = stolenMs()
+    const taken = before === null || now === null ? null : now - before
+    ;[at, before] = [performance.now(), now]
+    return taken
+  }
+}
+
+/** How long the host has run other machines while the processors of this one had work. Linux counts it, in
+ *  steps of 10 ms. */
+function stolenMs(): number | null {
+  try {
+    return Number(readFileSync('/proc/stat', 'utf8').split(/\s+/, 9)[8]) * 10
   } catch {
     return null
   }
