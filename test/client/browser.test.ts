@@ -108,7 +108,9 @@ it.skipIf(browser === undefined)(
     const token = await addToken(service.store, ['read', 'write', 'ask'])
     const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/#${token},${conversation.id}`
     const flags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']
-    const args = [...flags, '--no-first-run', `--user-data-dir=${folder}`, address]
+    // The browser talks to this test and to no other host.
+    const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync']
+    const args = [...flags, ...quiet, '--no-first-run', `--user-data-dir=${folder}`, address]
     const child = spawn(browser!, args, {
       stdio: 'ignore',
       detached: true,
