@@ -27,7 +27,8 @@ export const packageCheck: Step = {
 /** Installs the packed file in the empty folder `place`. Returns how many things were tried. */
 async function tryInstalled(place: string, tarball: string, manifest: Manifest): Promise<number> {
   writeFileSync(join(place, 'package.json'), '{ "private": true, "type": "module" }\n')
-  const flags = ['--no-audit', '--no-fund', '--prefer-offline']
+  // Not --prefer-offline: npm would combine lists of versions from before and after a release.
+  const flags = ['--no-audit', '--no-fund']
   await run('npm', ['install', ...flags, tarball, `pg@${manifest.devDependencies.pg}`], { cwd: place })
   const names = readdirSync(join(place, 'node_modules/skein'), { recursive: true, encoding: 'utf8' })
   if (names.some(name => name.endsWith('.map')))

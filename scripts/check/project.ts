@@ -21,7 +21,7 @@ export async function checkInProject(project: string): Promise<number> {
   const ours = ['zod3', 'zod40', 'zod41', 'typescript', '@types/node']
   const wanted = { ...Object.fromEntries(ours.map(name => [name, devDependencies[name]])), ...bundlers }
   const named = Object.entries(wanted).map(([name, version]) => `${name}@${version}`)
-  const flags = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts']
+  const flags = ['--no-audit', '--no-fund', '--ignore-scripts']
   await run('npm', ['install', ...flags, ...named, 'zod@4'], { cwd: project })
   const tried = await Promise.all([checkTools(project), checkBundles(project)])
   return tried[0] + tried[1] + (await checkFindings(project))

@@ -24,6 +24,6 @@ async function install(project: string): Promise<void> {
     devDependencies: Readonly<Record<string, string>>
   }
   const peers = ['ai', 'pg'].map(name => `${name}@${devDependencies[name]}`)
-  const flags = ['--no-audit', '--no-fund', '--prefer-offline']
+  const flags = ['--no-audit', '--no-fund']
   await run('npm', ['install', ...flags, await pack(project), ...peers], { cwd: project })
 }
