@@ -269,6 +269,25 @@ describe('the bundled entry points', () => {
     expect(ran.builtins.filter(name => name.startsWith('NativeModule ') && costly.test(name))).toEqual([])
   })
 
+  it('resume a conversation with the first files of a store, and without the crypto of Node', () => {
+    const resume = `
+      import { openStore } from 'skein'
+      const store = await openStore('./resumed.db')
+      const { branch, created } = await store.findOrCreate('key')
+      const { head } = await store.getBranch(branch)
+      const { messages } = head ? await store.tail(head, { tokens: 100 }) : { messages: [] }
+      if (created) await store.append(branch, head, [{ role: 'user', content: 'hello' }])
+      console.log(messages.length)
+      await store.close()`
+    const usesCrypto = ({ builtins }: Run) => builtins.some(name => name.includes('internal/crypto/'))
+    const [first, second] = [run(resume), run(resume)]
+    expect(first).toMatchObject({ code: 0, stdout: '0\n', stderr: '' })
+    expect(second).toMatchObject({ code: 0, stdout: '1\n', stderr: '' })
+    expect(loaded(second).map(file => basename(file))).not.toContain('turn-methods.js')
+    // Control: a new conversation needs an id, and its message a hash.
+    expect([usesCrypto(first), usesCrypto(second)]).toEqual([true, false])
+  })
+
   it('use the installed better-sqlite3 if it is another version', () => {
     const other = join(place, 'other')
     const [folder, real] = [

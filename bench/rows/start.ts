@@ -18,7 +18,17 @@ const { head } = await store.append(branch, null, [{ role: 'user', content: 'hel
 await store.tail(head, { tokens: 1_000 })
 await store.close()`
 
-/** The same work on the driver itself. */
+/** The first run makes the conversation that the others read. */
+const resume = `
+import { openStore } from 'skein'
+const store = await openStore(process.argv[2])
+const { branch } = await store.findOrCreate('bench')
+const { head } = await store.getBranch(branch)
+if (head) await store.tail(head, { tokens: 1_000 })
+else await store.append(branch, null, [{ role: 'user', content: 'hello' }])
+await store.close()`
+
+/** The work of `useStore` on the driver itself. */
 const useDriver = `
 import { createHash } from 'node:crypto'
 import Database from 'better-sqlite3'
@@ -40,6 +50,7 @@ const programs = {
   models: `import 'skein/models'`,
   driver: useDriver,
   store: useStore,
+  resume,
 } as const
 
 type Name = keyof typeof programs
@@ -86,6 +97,7 @@ export const startSuite: Suite = {
       line(`import 'skein/models' ÷ an empty program`, 'models'),
       line('better-sqlite3: open, insert, select ÷ an empty program', 'driver'),
       line('openStore, create, append, tail ÷ an empty program', 'store', 1.6),
+      line('openStore, find, tail ÷ an empty program', 'resume'),
     ]
   },
 }

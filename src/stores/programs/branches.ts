@@ -1,12 +1,5 @@
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
-import {
-  BusyError,
-  ConflictError,
-  checkNotOwned,
-  InvalidError,
-  KeyReusedError,
-  NotFoundError,
-} from '../../core/errors.ts'
+import { BusyError, ConflictError, checkNotOwned, InvalidError, KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Page, PageOptions } from '../../core/listing.ts'
 import { commonSeq } from '../../core/runs.ts'
@@ -18,13 +11,6 @@ import { defaultLimit, pageOf, readCursor } from './cursor.ts'
 import { beforeRoots, headFields } from './insert-message.ts'
 import { freeKey, giveKey, takeKey } from './keys.ts'
 import { lockBranch, lockLiving, needBranch, needConversation, needMessageIn } from './lookup.ts'
-
-export function* getBranch({ conversationId, name }: BranchRef): Program<Branch> {
-  const row = yield* first('branchOf', { id: conversationId, name })
-  if (!row) throw new NotFoundError('conversation', conversationId)
-  if (row.name === null) throw new NotFoundError('branch', name)
-  return branchFromRow(conversationId, row as BranchRow)
-}
 
 export function* listBranches(id: ConversationId, page: PageOptions): Program<Page<BranchInfo>> {
   const { conv, active_branch } = yield* needConversation(id)

@@ -1,8 +1,9 @@
-import type { BranchRef } from '../../core/branch.ts'
+import type { Branch, BranchRef } from '../../core/branch.ts'
 import { PreconditionFailedError } from '../../core/conditional-writer.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { first, type Program } from '../engine/engine.ts'
+import { branchFromRow } from '../engine/row-to-value.ts'
 import type { BranchRow, Conv, ConversationRow, LocatedRow, LockRow } from '../engine/rows.ts'
 
 /** The conversation's row. Throws NotFoundError. */
@@ -25,6 +26,14 @@ export function* needBranch(conv: Conv, name: string): Program<BranchRow> {
   const row = yield* first('branch', { conv, name })
   if (!row) throw new NotFoundError('branch', name)
   return row
+}
+
+/** A branch. Throws NotFoundError, for its conversation or its name. */
+export function* getBranch({ conversationId, name }: BranchRef): Program<Branch> {
+  const row = yield* first('branchOf', { id: conversationId, name })
+  if (!row) throw new NotFoundError('conversation', conversationId)
+  if (row.name === null) throw new NotFoundError('branch', name)
+  return branchFromRow(conversationId, row as BranchRow)
 }
 
 /** Locks the conversation of a branch and reads both. */

@@ -8,7 +8,7 @@ import * as checked from '../check/input.ts'
 import type { Engine } from '../engine/engine.ts'
 import { append } from '../programs/append.ts'
 import * as conversations from '../programs/conversations.ts'
-import { ifVersion, versionOf } from '../programs/lookup.ts'
+import { getBranch, ifVersion, versionOf } from '../programs/lookup.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
 import { save } from '../programs/save.ts'
@@ -64,7 +64,7 @@ const taskPart = /* @__PURE__ */ loadedPart(async () => (await import('./keep-ta
 export type TurnMethodName = (typeof turnMethodNames)[number]
 
 const turnMethodNames = [
-  ...['getBranch', 'listBranches', 'findByTask', 'findByAgentLink', 'listAgentLinks', 'resolve'],
+  ...['listBranches', 'findByTask', 'findByAgentLink', 'listAgentLinks', 'resolve'],
   ...['readPathSection', 'listStretches', 'readBlob', 'listTurns', 'findTurn', 'readDraft'],
   ...['listSummaries', 'listEvents', 'findOrCreateByTask', 'setLabel', 'createBranch', 'renameBranch'],
   ...['deleteBranch', 'moveBranch', 'activateBranch', 'setKey', 'moveKey', 'setAgentLink'],
@@ -106,6 +106,7 @@ export function storeWithHub(
   return {
     getConversation: async id => query(() => conversations.getConversation(conversationId(id))),
     versionOf: async id => query(() => versionOf(conversationId(id))),
+    getBranch: async ref => query(() => getBranch(checked.checkRef(ref))),
     findByKey: async key => query(() => find.findByKey(checkName(key, 'key'), now())),
     getMessages: async (ids, options = {}) => read(() => getMessages(checked.checkMessageIds(ids), options)),
     listPath: async (id, options = {}) =>
@@ -118,10 +119,13 @@ export function storeWithHub(
     },
     findOrCreate: async (key, conversation = {}) => {
       checkName(key, 'key')
-      const request = { ...checked.checkNew(conversation), id: newId(conversation.id), now: now() }
-      // Fast path: usually the conversation exists, and no write lock is needed.
-      const found = await query(() => find.findByKey(key, request.now))
-      return found ? { ...found, created: false } : write(() => conversations.findOrCreate(key, request))
+      const wanted = { ...checked.checkNew(conversation), now: now() }
+      // Fast path: usually the conversation exists, and neither a write lock nor a new id is needed. The
+      // first id of a process takes milliseconds: Node loads its crypto.
+      const found = await query(() => find.findByKey(key, wanted.now))
+      if (found) return { ...found, created: false }
+      const request = { ...wanted, id: newId(conversation.id) }
+      return write(() => conversations.findOrCreate(key, request))
     },
     updateConversation: async (id, patch) => {
       checked.checkPatch(patch)

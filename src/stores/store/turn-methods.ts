@@ -25,7 +25,6 @@ export function turnMethods({ engine, newId }: StoreContext): Pick<Store, TurnMe
   const lease = () => ({ now: now(), leaseMs: engine.leaseMs })
 
   return {
-    getBranch: async ref => query(() => branches.getBranch(checked.checkRef(ref))),
     listBranches: async (id, page = {}) =>
       read(() => branches.listBranches(conversationId(id), checked.checkPage(page))),
     findByTask: async (task, project = null) => {
@@ -52,12 +51,12 @@ export function turnMethods({ engine, newId }: StoreContext): Pick<Store, TurnMe
     listEvents: async (id, options = {}) =>
       query(() => listEvents(conversationId(id), checked.checkEventListing(options))),
     findOrCreateByTask: async (task, conversation = {}) => {
-      const wanted = taskRef(task, conversation.project ?? null)
-      const request = { ...checked.checkNew(conversation), id: newId(conversation.id), now: now() }
-      const found = await read(() => conversations.findByTask(wanted, request.now))
-      return found
-        ? { ...found, created: false }
-        : write(() => conversations.findOrCreateByTask(wanted, request))
+      const ref = taskRef(task, conversation.project ?? null)
+      const wanted = { ...checked.checkNew(conversation), now: now() }
+      const found = await read(() => conversations.findByTask(ref, wanted.now))
+      if (found) return { ...found, created: false }
+      const request = { ...wanted, id: newId(conversation.id) }
+      return write(() => conversations.findOrCreateByTask(ref, request))
     },
     setLabel: async (id, label) => {
       if (label !== null) checkName(label, 'label')
