@@ -46,7 +46,7 @@ const list = {
   },
   ...{ updated_from: 0, updated_before: now, expired_by: now, after_time: now, after_id: id, limit: 20 },
   ...{ directories: ['/d'], within: '/d', below_from: '/d/', below_to: '/d0' },
-  ...{ ids: [id], named_key: 'k', named_id: null },
+  ...{ ids: [id], named_key: 'k', named_first: id, named_last: id },
 }
 
 const task = { id: 'T-1' }

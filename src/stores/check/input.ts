@@ -202,13 +202,14 @@ const eventFields = fields<NewEvent>({
 })
 export const checkEvents = f.nonEmptyList('events', f.plainObject('must be an event', eventFields))
 
-/** A cursor is checked where it is read. */
 /** A version or several. */
 export function checkVersions(version: number | readonly number[]): readonly number[] {
   const versions = Array.isArray(version) ? (version as readonly number[]) : [version as number]
   for (const one of versions) checkCount(one, 'version', 0, Number.MAX_SAFE_INTEGER)
   return versions
 }
+
+/** A cursor is checked where it is read. */
 const pageFields = { limit: optional(f.numberFrom(1, 10_000)) }
 const orderedFields = { ...pageFields, order: optional(f.wordFrom('ascending', 'descending')) }
 const page = fields<Omit<PageOptions, 'after'>>(pageFields)

@@ -81,8 +81,9 @@ export interface ListParams {
   /** The last one of the page before, or null. */
   readonly after_directory?: string | null
   readonly ids?: readonly string[]
-  /** The conversation with this key, otherwise the one with this id. */
+  /** The conversation with this key, otherwise the only one with an id from `named_first` to `named_last`. */
   readonly named_key?: string
-  readonly named_id?: string | null
+  readonly named_first?: string | null
+  readonly named_last?: string | null
   readonly limit: number
 }

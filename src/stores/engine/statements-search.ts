@@ -24,8 +24,8 @@ interface CandidateParams {
   readonly upto: number
   readonly directories: readonly string[] | null
   readonly kind: string | null
-  /** A prefix of `match`, as a query. If it is common among the newest entries, an engine for which that is
-   *  slow may return no row. */
+  /** The prefixes of `match`, as a query. If the newest entries often have all of them, an engine for which
+   *  that is slow may return no row. */
   readonly rare: string | null
   readonly limit: number
 }

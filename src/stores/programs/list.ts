@@ -18,6 +18,7 @@ import type { ListedRow, LooseMessageRow } from '../engine/rows.ts'
 import { readLoose } from './content.ts'
 import { defaultLimit, pageOf, readCursor, writeCursor } from './cursor.ts'
 import { versionOf } from './lookup.ts'
+import type { IdRange } from './resolve.ts'
 
 export function* listConversations(options: ListConversations): Program<Page<ListedConversation>> {
   const limit = options.limit ?? 20
@@ -43,18 +44,23 @@ export function* countConversations(filter: ConversationFilter): Program<number>
   return row?.count ?? 0
 }
 
-/** The parameters of `scopeConversations`: a filter, some ids, and the conversation with a key or an id. */
+/** The parameters of `scopeConversations`: a filter, some ids, and the conversation with a key or the only
+ *  one in a range of ids. */
 export function scopeParams(
   filter: SearchFilter,
   ids: readonly ConversationId[] | null,
-  named: { readonly key: string; readonly id: string | null } | null,
+  named: { readonly key: string; readonly ids: IdRange | null } | null,
 ): ListParams {
   const params = filterParams(filter, 0)
   return {
     ...params,
     filters: [...params.filters, ...(ids ? (['ids'] as const) : []), ...(named ? (['named'] as const) : [])],
     ...(ids && { ids }),
-    ...(named && { named_key: named.key, named_id: named.id }),
+    ...(named && {
+      named_key: named.key,
+      named_first: named.ids?.first ?? null,
+      named_last: named.ids?.last ?? null,
+    }),
   }
 }
 

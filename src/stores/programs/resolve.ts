@@ -75,3 +75,22 @@ function* idsWith(prefix: string): Program<() => readonly IdCandidate[]> {
 function after(prefix: string): string {
   return prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)
 }
+
+/** The first and the last of some ids. */
+export interface IdRange {
+  readonly first: string
+  readonly last: string
+}
+
+/** The ids of conversations that begin with a text, in any case, or are equal to it. Null if none can. */
+export function conversationIdsWith(text: string): IdRange | null {
+  const lower = text.toLowerCase()
+  const digits = lower.replaceAll('-', '')
+  if (lower.length < shortestPrefix || !/^[0-9a-f]{1,32}$/.test(digits)) return null
+  const [first, last] = [asUuid(digits.padEnd(32, '0')), asUuid(digits.padEnd(32, 'f'))]
+  return first.startsWith(lower) ? { first, last } : null
+}
+
+function asUuid(digits: string): string {
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}

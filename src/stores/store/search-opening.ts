@@ -25,7 +25,7 @@ export interface ReadCandidates {
 /** The candidates with which a hunt begins. */
 export interface OpeningCandidates {
   readonly first: ReadCandidates
-  /** The first matches of a prefix that is not common. None may mean that it is. */
+  /** The first matches of prefixes that are not common together. None may mean that they are. */
   readonly rare: ReadCandidates | null
 }
 
@@ -43,7 +43,7 @@ export function readOpening(
   const upto = firstTime(range)
   const batch = indexBatch(engine, isExact(query), range.wanted)
   if (prefixes.length === 0 || isFiltered) return readFirst(matching(prefixes), upto, batch)
-  if (prefixes.length > 1 || !isExact(query)) return readFirst(matching([]), upto, firstLook)
+  if (!isExact(query)) return readFirst(matching([]), upto, firstLook)
   return readWithRare(matching([]), matching(prefixes), upto, batch)
 }
 

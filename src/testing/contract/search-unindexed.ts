@@ -70,6 +70,24 @@ export const searchUnindexedCases: readonly ContractCase[] = [
     assert.deepEqual(none, all)
   }),
 
+  it('finds prefixes that are common in the newest part of the index and rare in newer messages', async world => {
+    const { store, clock } = world
+    const { branch } = await store.create()
+    const blocks = [
+      Array.from({ length: 100 }, (_, i) => `${i % 10 === 0 ? 'zebrafish' : 'herring'} in water`),
+      Array.from({ length: 500 }, () => 'nothing else'),
+    ]
+    const found: MessageId[] = []
+    for (const texts of blocks) {
+      clock.now += 1_000
+      const { ids } = await appendTexts(store, branch, ...texts)
+      found.unshift(...ids.filter((_, i) => texts[i]!.startsWith('zebra')).reverse())
+      if (texts === blocks[0]) await store.indexSearch()
+    }
+    assert.equal(found.length, 10)
+    for (const text of ['zebr*', 'zebr* wat*']) assert.deepEqual(await hits(store, text), found, text)
+  }),
+
   it('ends at its budget, and continues with the next page', async ({ store, clock }) => {
     const { branch } = await store.create()
     for (let block = 0; block < 3; block++) {

@@ -111,23 +111,23 @@ export const searchCases: readonly ContractCase[] = [
       all.push(...ids.map((id, i) => ({ id, text: texts[i]! })))
     }
     all.reverse()
-    for (const prefix of ['comm', 'half', 'zebra', 'commit3', 'nothing']) {
-      const expected = all.filter(({ text }) => text.split(' ').some(word => word.startsWith(prefix)))
+    const searched = ['comm', 'half', 'zebra', 'commit3', 'nothing', 'comm half', 'whol zebra', 'comm absent']
+    for (const prefixes of searched.map(text => text.split(' '))) {
+      const text = prefixes.map(prefix => `${prefix}*`).join(' ')
+      const expected = all.filter(message => {
+        const words = message.text.split(' ')
+        return prefixes.every(prefix => words.some(word => word.startsWith(prefix)))
+      })
       for (const order of ['newest', 'ranked'] as const) {
         const pages: string[] = []
         for (let after: string | null | undefined; after !== null; ) {
-          const page = await store.search(`${prefix}*`, {
-            limit: 15,
-            order,
-            budgetMs,
-            ...(after && { after }),
-          })
+          const page = await store.search(text, { limit: 15, order, budgetMs, ...(after && { after }) })
           pages.push(...page.items.map(hit => hit.message.id))
           after = page.next
         }
         const [got, wanted] = [pages, expected.map(({ id }) => id as string)]
-        if (order === 'ranked') assert.deepEqual(got.sort(), wanted.sort(), `${prefix}* ranked`)
-        else assert.deepEqual(got, wanted, `${prefix}*`)
+        if (order === 'ranked') assert.deepEqual(got.sort(), wanted.sort(), `${text} ranked`)
+        else assert.deepEqual(got, wanted, text)
       }
     }
   }),
@@ -169,7 +169,31 @@ export const searchCases: readonly ContractCase[] = [
     assert.deepEqual(await names(store, planted, `parse in:discord:dm:7`), [])
     const other = await store.create({ id: '12345678-0000-4000-8000-000000000000' as never })
     await store.append(other.branch, null, [{ role: 'user', content: 'a web of socket lies' }])
-    assert.equal((await only(store, 'in:123456 web')).conversation.id, other.conversation.id)
+    for (const beginning of ['123456', '12345678', '12345678-', '12345678-0000-40']) {
+      assert.equal((await only(store, `in:${beginning} web`)).conversation.id, other.conversation.id)
+    }
+    // The dash is elsewhere in an id.
+    await rejects(store.search('in:123456-78 web'), 'not_found')
+    await rejects(store.search('in:12345 web'), 'invalid')
+  }),
+
+  it('refuses the beginning of several ids, unless it is a key', async ({ store }) => {
+    const [one] = [
+      await store.create({ id: 'abcdef12-1000-4000-8000-000000000000' as never }),
+      await store.create({ id: 'abcdef12-2000-4000-8000-000000000000' as never }),
+    ]
+    await store.append(one.branch, null, [{ role: 'user', content: 'a heron' }])
+    await rejects(store.search('heron in:abcdef12'), 'ambiguous_id')
+    assert.equal((await only(store, 'heron in:ABCDEF12-1')).conversation.id, one.conversation.id)
+    const keyed = await store.create({ key: 'abcdef12' })
+    await store.append(keyed.branch, null, [{ role: 'user', content: 'another heron' }])
+    assert.equal((await only(store, 'heron in:abcdef12')).conversation.id, keyed.conversation.id)
+  }),
+
+  it('searches the conversation of a message', async ({ store }) => {
+    const { branch } = await store.create()
+    const { ids } = await store.append(branch, null, [{ role: 'user', content: 'a heron' }])
+    assert.equal((await only(store, `heron in:${ids[0]}`)).conversation.id, branch.conversationId)
   }),
 
   it('returns all messages of a conversation if that is the only condition', async world => {

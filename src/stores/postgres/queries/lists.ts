@@ -45,8 +45,11 @@ const filterSql: Record<ListFilter, string> = {
     AND left(c.directory, 500) <= left(@below_to::text, 500)`,
   ids: `c.id = ANY(@ids::uuid[])`,
   named: `c.id = coalesce((
-    SELECT n.conv FROM skein.branches n WHERE n.tenant = @tenant::text AND n.key = @named_key::text),
-    @named_id::uuid)`,
+    SELECT n.conv FROM skein.branches n WHERE n.tenant = @tenant::text AND n.key = @named_key::text), (
+    SELECT (array_agg(x.id))[1] FROM (
+      SELECT p.id FROM skein.conversations p
+      WHERE p.tenant = @tenant::text AND p.id BETWEEN @named_first::uuid AND @named_last::uuid LIMIT 2) x
+    HAVING count(*) = 1))`,
 }
 
 /** Hides a value from the planner. It would expect less of some values than of most, and make a new plan for

@@ -11,7 +11,7 @@ import type { ListParams } from '../../engine/list-params.ts'
 import type { CandidateRow, Conv } from '../../engine/rows.ts'
 import { laterBlobs, looseMessages } from '../content.ts'
 import { scopeParams } from '../list.ts'
-import { resolve } from '../resolve.ts'
+import { conversationIdsWith, resolve } from '../resolve.ts'
 import { laterTexts, scopes } from './search-index.ts'
 
 /** A message that matches a search, with its texts. */
@@ -28,7 +28,7 @@ export interface CandidateSource {
   read(upto: number, limit: number, after?: number): Program<readonly CandidateRow[]>
   /** The same together with the next statement. */
   readLater(upto: number, limit: number): Program<() => readonly CandidateRow[]>
-  /** The same unless the only prefix is common, for which an engine may return none. */
+  /** The same unless messages with all prefixes are common, for which an engine may return none. */
   readRare(upto: number, limit: number): Program<readonly CandidateRow[]>
   /** The time of the match of the index that follows the newest `span` ones, also of those that a filter by
    *  directory or kind rejects. Undefined if there are not so many. */
@@ -156,7 +156,7 @@ export function scopeLookup({ conversation }: SearchQuery, options: SearchOption
   return scopeParams(
     filter ?? {},
     ids,
-    conversation === null ? null : { key: conversation, id: idIn(conversation) },
+    conversation === null ? null : { key: conversation, ids: conversationIdsWith(conversation) },
   )
 }
 
@@ -173,8 +173,8 @@ export function convsIn(rows: readonly { readonly conv: Conv }[]): ReadonlySet<C
   return new Set(rows.map(({ conv }) => conv))
 }
 
-/** The conversation that `in:` names, if that is neither its key nor its complete id: then the lookup has
- *  found nothing, and what a person may type is resolved as everywhere. Throws NotFoundError. */
+/** The conversation that `in:` names, if the lookup has found nothing by it: then what a person may type is
+ *  resolved as everywhere. Throws NotFoundError. */
 export function* otherName(
   { conversation: text }: SearchQuery,
   found: readonly unknown[],

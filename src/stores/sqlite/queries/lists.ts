@@ -34,7 +34,9 @@ const filterSql: Record<ListFilter, string> = {
   ids: `c.c IN (SELECT x.c FROM json_each(@ids) w CROSS JOIN skein_conversations x ON x.id = w.value)`,
   named: `c.c = coalesce(
     (SELECT n.conv FROM skein_branches n WHERE n.key = @named_key),
-    (SELECT x.c FROM skein_conversations x WHERE x.id = @named_id))`,
+    (SELECT max(x.c) FROM (
+      SELECT p.c FROM skein_conversations p WHERE p.id BETWEEN @named_first AND @named_last LIMIT 2) x
+    HAVING count(*) = 1))`,
 }
 
 /** The conversations of a narrow filter, by its index. Of metadata, those with the rarest pair. */
