@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { endCommands, root, run } from './check/command.ts'
 import { docExamples } from './check/doc-examples.ts'
 import { examples } from './check/examples.ts'
+import { lockFileCheck } from './check/lock-file.ts'
 import { packageCheck } from './check/package.ts'
 import { type Count, closingLine, passed, type Step, StepError, sum } from './check/step.ts'
 import { batteries, tests } from './check/tests.ts'
@@ -32,7 +33,7 @@ const gate: readonly (readonly Step[])[] = [
 ]
 
 /** The steps that run only if they are named. */
-const onRequest: readonly Step[] = [batteries]
+const onRequest: readonly Step[] = [batteries, lockFileCheck]
 const names = [...gate.flat(), ...onRequest].map(({ name }) => name)
 
 /** Runs the groups up to the first with a failure and returns the counts. */

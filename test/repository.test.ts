@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { changedPackages } from '../scripts/check/lock-file.ts'
 import { filesToRepeat, slowest } from '../scripts/check/tests.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -54,6 +55,18 @@ describe('the lock file', () => {
     const names = scripted.map(([path]) => path.replace(/^.*node_modules\//, ''))
     expect(names).toContain('node')
     expect(names.filter(name => !(name in manifest.allowScripts) && name !== forMacOnly)).toEqual([])
+  })
+
+  it('may gain packages of other platforms by an installation, and no others', () => {
+    const [a, b] = [{ version: '1.0.0' }, { version: '1.1.0' }]
+    const before = { packages: { '': {}, a } }
+    const platform = { ...b, optional: true }
+    expect(changedPackages(before, { packages: { '': {}, a: { ...a, optional: true }, platform } })).toEqual(
+      [],
+    )
+    expect(changedPackages(before, { packages: { '': {}, a: b } })).toEqual(['a: 1.0.0 is now 1.1.0'])
+    expect(changedPackages(before, { packages: { '': {} } })).toEqual(['a: removed'])
+    expect(changedPackages(before, { packages: { '': {}, a, b } })).toEqual(['b: added'])
   })
 })
 
