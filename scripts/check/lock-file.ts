@@ -24,7 +24,8 @@ export function changedPackages(before: LockFile, after: LockFile): readonly str
   })
 }
 
-/** The installed packages are those of the committed lock file: `npm install`, which has run, changes none. */
+/** The installed packages are those of the committed lock file: `npm install`, which has run, has changed
+ *  none. */
 export const lockFileCheck: Step = {
   name: 'lock-file',
   async run() {
