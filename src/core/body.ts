@@ -137,6 +137,14 @@ export function blobHashesIn(body: string): string[] {
   return [...body.matchAll(/\{"\$blob":"([0-9a-f]{64})"/g)].map(match => match[1]!)
 }
 
+/** The sizes of the blobs that a body refers to. */
+export function blobSizesIn(body: string): number[] {
+  if (!body.includes('$blob"')) return []
+  return [...body.matchAll(/\{"\$blob":"[0-9a-f]{64}"(?:,"bytes":(\d+))?/g)].map(match =>
+    Number(match[1] ?? 0),
+  )
+}
+
 /** The loaded part of a blob: all of it, or its beginning. */
 export interface LoadedBlob {
   readonly data: Uint8Array

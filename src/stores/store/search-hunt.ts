@@ -4,13 +4,9 @@ import type { SearchQuery } from '../../core/search/query.ts'
 import { termOf } from '../../core/search/term.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { CandidateRow } from '../engine/rows.ts'
-import {
-  type CandidateSource,
-  placeKey,
-  type SearchAnswer,
-  type SearchPlan,
-} from '../programs/search/search.ts'
-import { readTexts } from '../programs/search/search-index.ts'
+import { decided, placeKey, type SearchAnswer } from '../programs/search/answers.ts'
+import type { CandidateSource, SearchPlan } from '../programs/search/search.ts'
+import { blobBytesOf, readTexts, textsInRow } from '../programs/search/search-index.ts'
 import type { Pace } from './pace.ts'
 import {
   asRead,
@@ -35,22 +31,27 @@ export interface Hunt {
   readonly pace: Pace
   /** The first candidates, if they have been read. */
   readonly opening: OpeningCandidates | null
-  /** Whether texts in blobs may be read with what to show of the answers, if the index decides alone. */
+  /** Whether texts in blobs may be read later, with what to show of the answers. */
   readonly mayReadLater: boolean
 }
 
 export interface HuntResult {
+  /** Those that are not sure are besides the wanted ones. */
   readonly answers: readonly SearchAnswer[]
   /** The last candidate that was examined, if the budget ended the hunt. */
   readonly stoppedAt: OrderKey | null
+  /** The last answer, if there may be more. */
+  readonly fullAt: OrderKey | null
 }
 
 interface HuntState extends HuntRange {
-  readonly answers: SearchAnswer[]
+  answers: SearchAnswer[]
+  /** How many of them are sure. */
+  sure: number
+  /** How many bytes the texts have that the others need. */
+  unread: number
   /** Candidates that have been read and not used. */
   opening: ReadCandidates | null
-  /** How many answers have no texts yet. */
-  unread: number
   /** Where to continue, or null at the end. */
   upto: number | null
   /** How much was examined. */
@@ -67,15 +68,15 @@ export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntRes
   const state: HuntState = {
     ...range,
     answers: [],
-    opening: opening?.first ?? null,
+    sure: 0,
     unread: 0,
+    opening: opening?.first ?? null,
     upto: firstTime(range),
     candidates: 0,
     chars: 0,
     ranges: 0,
     stoppedAt: null,
   }
-  const { answers } = state
   let { prefixes } = plan
   if (prefixes.length > 0 && !plan.isFiltered) prefixes = await lookAtNewest(hunt, state)
   else if (prefixes.length > 0 && engine.rowsPerStatement !== null) prefixes = await lookAtSample(hunt)
@@ -85,9 +86,11 @@ export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntRes
   if (opening?.rare) state.opening = olderOf(opening.rare, state.upto)
   for (let seen = 0, batch = indexBatch(engine, exact, wanted); goesOn(state); ) {
     seen += await take(hunt, state, { source, batch, exact, span })
-    if (!exact) batch = nextBatch(wanted - answers.length, answers.length / Math.max(1, seen))
+    if (!exact) batch = nextBatch(wanted - state.sure, state.answers.length / Math.max(1, seen))
   }
-  return { answers, stoppedAt: state.stoppedAt }
+  const { answers, stoppedAt } = state
+  const fullAt = state.sure >= wanted ? orderKey(answers.at(-1)!.row) : null
+  return { answers, stoppedAt, fullAt }
 }
 
 /** How many more candidates to read, given the share of matches so far. Another query costs as much as
@@ -114,14 +117,14 @@ const commonShare = 1 / 20
  *  is faster to check the newest messages themselves. Stops if the matches turn out to be rare, and returns
  *  the prefixes that the index should look up. */
 async function lookAtNewest(hunt: Hunt, state: HuntState): Promise<readonly string[]> {
-  const { wanted, answers } = state
+  const { wanted } = state
   const { engine, plan } = hunt
   const counter = countPrefixes(plan.prefixes)
   const most = Math.max(400, wanted * 4)
   for (let seen = 0, batch = firstLook; goesOn(state); ) {
     const given = { source: plan.matching([]), batch, exact: false, span: null }
     seen += await take(hunt, state, given, counter.add)
-    const needed = (wanted * seen) / answers.length
+    const needed = (wanted * seen) / state.sure
     if (needed > most) return engine.rowsPerStatement === null ? plan.prefixes : counter.rare()
     batch = Math.max(firstLook, Math.min(400, Math.ceil(needed - seen)))
   }
@@ -155,8 +158,8 @@ function countPrefixes(prefixes: readonly string[]) {
   }
 }
 
-function goesOn({ answers, wanted, upto, stoppedAt }: HuntState): boolean {
-  return upto !== null && stoppedAt === null && answers.length < wanted
+function goesOn({ sure, wanted, upto, stoppedAt }: HuntState): boolean {
+  return upto !== null && stoppedAt === null && sure < wanted
 }
 
 /** A search examines so much even if its budget is over, so that a stalled process finds something too, and
@@ -167,11 +170,12 @@ function mayStop({ candidates, chars, ranges }: HuntState): boolean {
   return candidates >= least.candidates || chars >= least.chars || ranges >= least.ranges
 }
 
-/** Messages whose texts are read at once. */
-const readBatch = 16
-
-/** Most messages whose texts are read with what to show of them. */
-const mostUnread = 32
+/** How far one statement reads ahead for texts in blobs. In the process itself more would be a longer block,
+ *  and may not be needed; over a network, each further statement is a round trip. */
+const ahead = {
+  here: { rows: 16, bytes: 1_048_576 },
+  elsewhere: { rows: Number.POSITIVE_INFINITY, bytes: 8_388_608 },
+}
 
 interface CandidateBatch {
   readonly source: CandidateSource
@@ -189,63 +193,104 @@ async function take(
   given: CandidateBatch,
   onTexts?: (texts: readonly string[]) => void,
 ): Promise<number> {
-  const { engine, query, pace } = hunt
-  const { wanted, from, to, answers } = state
+  const { query, pace } = hunt
+  const { wanted, from, to } = state
   await pace.breathe()
+  // Otherwise candidates would be read that may not be needed.
+  if (state.answers.length >= wanted) await decideAll(hunt, state)
+  if (state.sure >= wanted) return 0
   const { rows, next } = await nextCandidates(hunt, state, given)
   const scanned = new Set<CandidateRow>(hunt.scanned)
-  for (let i = 0; i < rows.length; i += readBatch) {
-    const group = rows.slice(i, i + readBatch)
-    const isSure = (row: CandidateRow) => given.exact && !scanned.has(row)
-    const texts = inlineTexts(hunt, state, group, isSure) ?? (await engine.query(() => readTexts(group)))
-    for (const [k, row] of group.entries()) {
-      if (answers.length === wanted) return rows.length
-      const key = orderKey(row)
-      if (to && compare(key, to) > 0) {
-        state.upto = null
-        return rows.length
-      }
-      if (from && compare(key, from) <= 0) continue
-      const said = texts[k]
-      if (said && said !== 'later') onTexts?.(said)
-      const isAnswer = said === 'later' || (said && (isSure(row) || matches(said, query)))
-      if (isAnswer) answers.push({ row, texts: said === 'later' ? null : said })
-      state.candidates++
-      for (const text of said === 'later' ? [] : (said ?? [])) state.chars += text.length
-      if (pace.isDue()) await pace.breathe()
-      if (!to && answers.length < wanted && mayStop(state) && pace.isOver()) {
-        state.stoppedAt = key
-        return rows.length
-      }
+  const textsAt = textReader(hunt, rows)
+  for (const [i, row] of rows.entries()) {
+    if (state.sure === wanted) return rows.length
+    const key = orderKey(row)
+    if (to && compare(key, to) > 0) {
+      state.upto = null
+      return rows.length
+    }
+    if (from && compare(key, from) <= 0) continue
+    const isIndexed = given.exact && !scanned.has(row)
+    const isLater = mayWait(hunt, state, row)
+    const texts = isLater ? null : await textsAt(i)
+    if (texts) onTexts?.(texts)
+    if (isLater || (texts && (isIndexed || matches(texts, query))))
+      addAnswer(state, { row, texts, isSure: isIndexed || !isLater })
+    state.candidates++
+    for (const text of texts ?? []) state.chars += text.length
+    if (pace.isDue()) await pace.breathe()
+    if (!to && state.sure < wanted && mayStop(state) && pace.isOver()) {
+      state.stoppedAt = key
+      return rows.length
     }
   }
   state.upto = next
   // Every message after `next` has been examined.
-  if (next !== null && !to && answers.length < wanted && mayStop(state) && pace.isOver())
+  if (next !== null && !to && state.sure < wanted && mayStop(state) && pace.isOver())
     state.stoppedAt = [next, Number.MAX_SAFE_INTEGER, '']
   return rows.length
 }
 
-/** The texts of messages that need no statement and so no connection: they have no blobs, or those can be
- *  read later. Null if the blobs are needed now. */
-function inlineTexts(
-  { mayReadLater }: Hunt,
-  state: HuntState,
-  rows: readonly CandidateRow[],
-  isSure: (row: CandidateRow) => boolean,
-): readonly (readonly string[] | 'later' | null)[] | null {
-  const all = readTexts(rows).next()
-  if (all.done) return all.value
-  if (!mayReadLater) return null
-  const texts = rows.map(row => {
-    const one = readTexts([row]).next()
-    if (one.done) return one.value[0] ?? null
-    return isSure(row) ? 'later' : undefined
-  })
-  const unread = state.unread + texts.filter(said => said === 'later').length
-  if (unread > mostUnread || texts.includes(undefined)) return null
-  state.unread = unread
-  return texts as readonly (readonly string[] | 'later' | null)[]
+function addAnswer(state: HuntState, answer: SearchAnswer): void {
+  state.answers.push(answer)
+  if (answer.isSure) state.sure++
+  if (answer.texts === null) state.unread += blobBytesOf(answer.row) ?? 0
+}
+
+/** Whether the texts of a message can be read with those of others that wait, in one statement. */
+function mayWait({ mayReadLater }: Hunt, { unread }: HuntState, row: CandidateRow): boolean {
+  if (!mayReadLater) return false
+  const bytes = blobBytesOf(row)
+  return bytes !== null && unread + bytes <= ahead.elsewhere.bytes
+}
+
+/** Reads the texts of the answers that are not sure, and keeps those that match. */
+async function decideAll(hunt: Hunt, state: HuntState): Promise<void> {
+  state.answers = await readWaiting(hunt, state.answers)
+  state.sure = state.answers.length
+  state.unread = 0
+}
+
+/** Reads the texts of the answers that have none, and returns those that match. */
+export async function readWaiting(
+  { engine, query }: Hunt,
+  answers: readonly SearchAnswer[],
+): Promise<SearchAnswer[]> {
+  const rows = answers.filter(({ texts }) => texts === null).map(({ row }) => row)
+  const texts = await engine.query(() => readTexts(rows))
+  return decided(answers, query, new Map(rows.map((row, i) => [row, texts[i]!])))
+}
+
+/** Reads the texts of rows by their number, in ascending order. One statement reads those of the next rows
+ *  too. */
+function textReader({ engine }: Hunt, rows: readonly CandidateRow[]) {
+  const most = engine.rowsPerStatement === null ? ahead.elsewhere : ahead.here
+  const read = new Map<CandidateRow, readonly string[] | null>()
+  return async (i: number): Promise<readonly string[] | null> => {
+    const row = rows[i]!
+    if (blobBytesOf(row) === null) return textsInRow(row)
+    if (!read.has(row)) {
+      read.clear()
+      const next = withBlobs(rows.slice(i, i + most.rows), most.bytes)
+      const texts = await engine.query(() => readTexts(next))
+      for (const [k, one] of next.entries()) read.set(one, texts[k]!)
+    }
+    return read.get(row)!
+  }
+}
+
+/** The rows with blobs: at least one, and together at most so many bytes. */
+function withBlobs(rows: readonly CandidateRow[], most: number): readonly CandidateRow[] {
+  const found: CandidateRow[] = []
+  let bytes = 0
+  for (const row of rows) {
+    const more = blobBytesOf(row)
+    if (more === null) continue
+    bytes += more
+    if (found.length > 0 && bytes > most) break
+    found.push(row)
+  }
+  return found
 }
 
 /** In order. Messages of one millisecond are sorted together, so the last group must be complete. Without a

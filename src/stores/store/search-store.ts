@@ -5,12 +5,17 @@ import { all, type Engine, later, type Program } from '../engine/engine.ts'
 import type { MessageSpan, SpanRow } from '../engine/rows.ts'
 import { readCursor, writeCursor } from '../programs/cursor.ts'
 import {
+  decided,
+  type FoundDetails,
+  hitsOf,
+  readDetails,
+  type SearchAnswer,
+} from '../programs/search/answers.ts'
+import {
   convsIn,
   otherName,
   planSearch,
-  readHits,
   readScope,
-  type SearchAnswer,
   type SearchFilters,
   type SearchPlan,
   scopeLookup,
@@ -22,7 +27,7 @@ import {
   type UnindexedMessages,
 } from '../programs/search/unindexed.ts'
 import { createPace, type Pace } from './pace.ts'
-import { type Hunt, huntAnswers, orderKey, sortHits } from './search-hunt.ts'
+import { type Hunt, huntAnswers, orderKey, readWaiting, sortHits } from './search-hunt.ts'
 import { type HuntRange, type OpeningCandidates, type OrderKey, readOpening } from './search-opening.ts'
 
 /** How many of the newest matches are ranked: a common word has hundreds of thousands. */
@@ -43,22 +48,47 @@ export async function searchStore(
   signal?.throwIfAborted()
   const pace = createPace({ budgetMs, ...(signal && { signal }) })
   const after = options.after ?? null
-  const start = options.order === 'ranked' ? readRankedCursor(after) : readNewestCursor(after)
-  const wanted = options.order === 'ranked' ? mostRanked : limit + 1
+  const isRanked = options.order === 'ranked'
+  const start = isRanked ? readRankedCursor(after) : readNewestCursor(after)
+  const wanted = isRanked ? mostRanked : limit + 1
   const range = { wanted, from: start.from, to: start.to }
   const { plan, unindexed, candidates } = await open(engine, query, options, range)
   const { spans } = unindexed
   if (spans.length > 0) engine.noteUnindexed()
   const read = unindexed.scanned ?? (await scan(engine, spans, pace))
   const scanned = sortHits(read.filter(row => row.body !== null && passes(row, plan.filters)))
-  const mayReadLater = options.order !== 'ranked' && engine.rowsPerStatement === null
+  const mayReadLater = engine.rowsPerStatement === null
   const hunt = { engine, query, plan, scanned, pace, opening: candidates, mayReadLater }
-  const { answers, next } =
-    options.order === 'ranked'
-      ? await rankedPage(hunt, start, limit)
-      : await newestPage(hunt, start.from, limit)
-  const items = await engine.read(() => readHits(answers, query, options), 'one')
-  return { items, next, skipped: [], unindexed: unindexed.unindexed }
+  const { answers, stoppedAt, fullAt } = await huntAnswers(hunt, range)
+  const toPage = (known: readonly SearchAnswer[]) =>
+    isRanked
+      ? rankedPage(known, stoppedAt, start, hunt, limit)
+      : newestPage(known, stoppedAt ?? fullAt, limit)
+  const most = isRanked ? mostAhead : limit + mostAhead
+  const { page, details } = await readPage(hunt, answers, most, toPage)
+  const items = hitsOf(page.answers, details, query, options)
+  return { items, next: page.next, skipped: [], unindexed: unindexed.unindexed }
+}
+
+/** Most answers that are read although they may not be shown. */
+const mostAhead = 64
+
+/** Makes a page and reads what to show of it. If texts are missing and there are at most so many answers,
+ *  both are read at once. */
+async function readPage(
+  hunt: Hunt,
+  answers: readonly SearchAnswer[],
+  most: number,
+  toPage: (known: readonly SearchAnswer[]) => Promise<AnswerPage> | AnswerPage,
+): Promise<{ page: AnswerPage; details: FoundDetails }> {
+  const { engine, query } = hunt
+  const isComplete = answers.every(({ texts }) => texts !== null)
+  if (isComplete || answers.length > most) {
+    const page = await toPage(isComplete ? answers : await readWaiting(hunt, answers))
+    return { page, details: await engine.read(() => readDetails(page.answers), 'one') }
+  }
+  const details = await engine.read(() => readDetails(answers), 'one')
+  return { page: await toPage(decided(answers, query, details.texts)), details }
 }
 
 interface Opened {
@@ -141,20 +171,25 @@ interface AnswerPage {
   readonly next: string | null
 }
 
-async function newestPage(hunt: Hunt, from: OrderKey | null, limit: number): Promise<AnswerPage> {
-  const { answers, stoppedAt } = await huntAnswers(hunt, { wanted: limit + 1, from, to: null })
+/** If some answers did not match in the end, the page has fewer hits, and the next one begins where the hunt
+ *  ended. */
+function newestPage(answers: readonly SearchAnswer[], huntEnd: OrderKey | null, limit: number): AnswerPage {
   const shown = answers.slice(0, limit)
-  const end = answers.length > limit ? orderKey(shown.at(-1)!.row) : stoppedAt
+  const end = answers.length > limit ? orderKey(shown.at(-1)!.row) : huntEnd
   return { answers: shown, next: end && writeCursor(end) }
 }
 
 /** The best of the newest matches. If the budget ends the hunt, those before its end are ranked, and a later
  *  page ranks the next ones. */
-async function rankedPage(hunt: Hunt, start: PageStart, limit: number): Promise<AnswerPage> {
-  const { skip, from } = start
-  const { answers, stoppedAt } = await huntAnswers(hunt, { wanted: mostRanked, from, to: start.to })
-  const ranked = await rank(answers, hunt)
-  const to = start.to ?? stoppedAt
+async function rankedPage(
+  answers: readonly SearchAnswer[],
+  stoppedAt: OrderKey | null,
+  { skip, from, to: known }: PageStart,
+  hunt: Hunt,
+  limit: number,
+): Promise<AnswerPage> {
+  const ranked = await rank(answers.slice(0, mostRanked), hunt)
+  const to = known ?? stoppedAt
   const shown = ranked.slice(skip, skip + limit)
   if (ranked.length > skip + limit) {
     return { answers: shown, next: writeRankedCursor({ skip: skip + limit, from, to }) }

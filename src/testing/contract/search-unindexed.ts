@@ -88,6 +88,38 @@ export const searchUnindexedCases: readonly ContractCase[] = [
     for (const text of ['zebr*', 'zebr* wat*']) assert.deepEqual(await hits(store, text), found, text)
   }),
 
+  it('decides by texts in blobs, on pages of any size', async world => {
+    const { store, clock } = world
+    const { branch } = await store.create()
+    const all: { readonly id: MessageId; readonly text: string }[] = []
+    const textOf = (i: number) =>
+      `${i % 3 === 0 ? 'red panda' : 'panda, red'} ${i % 5 === 0 ? 'pangolin' : ''} ` +
+      (i % 2 === 0 ? `${'.'.repeat(16_400)} long` : '')
+    for (let block = 0; block < 4; block++) {
+      clock.now += 1_000
+      const texts = Array.from({ length: 12 }, (_, i) => textOf(block * 12 + i))
+      const { ids } = await appendTexts(store, branch, ...texts)
+      all.unshift(...ids.map((id, i) => ({ id, text: texts[i]! })).reverse())
+      // The newest ones are not in the index.
+      if (block === 2) await store.indexSearch()
+    }
+    const queries: Readonly<Record<string, (text: string) => boolean>> = {
+      red: () => true,
+      '"red panda"': text => text.startsWith('red panda'),
+      'red -"red panda"': text => !text.startsWith('red panda'),
+      'pang*': text => text.includes('pangolin'),
+      '"red panda" lon*': text => text.startsWith('red panda') && text.includes('long'),
+    }
+    for (const [query, isHit] of Object.entries(queries)) {
+      const expected = all.filter(({ text }) => isHit(text)).map(({ id }) => id)
+      for (const limit of [5, 200]) {
+        assert.deepEqual(await pages(store, query, { limit }), expected, `${query} by ${limit}`)
+        const ranked = await pages(store, query, { limit, order: 'ranked' })
+        assert.deepEqual(ranked.toSorted(), expected.toSorted(), `${query} ranked by ${limit}`)
+      }
+    }
+  }),
+
   it('ends at its budget, and continues with the next page', async ({ store, clock }) => {
     const { branch } = await store.create()
     for (let block = 0; block < 3; block++) {

@@ -234,4 +234,48 @@ describe('a search', () => {
     await pool.query('delete from skein.blobs where tenant = $1', [tenant])
     expect(await found()).toEqual(['a pangolin'])
   })
+
+  it('continues after a page whose blobs are missing', async () => {
+    const tenant = 'missing blobs'
+    const store = await postgresStore(pool, { tenant, indexing: 'manual' })
+    const { branch } = await store.create()
+    const messages = Array.from({ length: 12 }, (_, i) => {
+      const content = `a red pangolin ${i} ${i % 2 ? 'more '.repeat(6_000) : ''}`
+      return { role: 'user', content } as const
+    })
+    await store.append(branch, null, [messages[0]!, ...messages.slice(1)])
+    await store.indexSearch()
+    await pool.query('delete from skein.blobs where tenant = $1', [tenant])
+    for (const text of ['pangolin', '"red pangolin"']) {
+      const found: string[] = []
+      for (let after: string | null | undefined; after !== null; ) {
+        const page = await store.search(text, { limit: 3, ...(after && { after }) })
+        found.push(...page.items.map(({ snippet }) => snippet.text.trim()))
+        after = page.next
+      }
+      expect(found, text).toEqual([10, 8, 6, 4, 2, 0].map(i => `a red pangolin ${i}`))
+    }
+  })
+
+  it('ranks the newest 2,000 matches, also if texts in blobs decide', async () => {
+    const store = await postgresStore(pool, { tenant: 'many ranked', indexing: 'manual' })
+    const { branch } = await store.create()
+    const messages = Array.from({ length: 2_100 }, (_, i) => {
+      // Every 50th has its text in a blob; half of them match.
+      const words = i % 100 === 50 ? 'heron, grey' : 'grey heron'
+      const content = `${words} ${i} ${i % 50 === 0 ? 'more '.repeat(3_300) : ''}`
+      return { role: 'user', content } as const
+    })
+    const { ids } = await store.append(branch, null, [messages[0]!, ...messages.slice(1)])
+    await store.indexSearch()
+    const found: string[] = []
+    for (let after: string | null | undefined; after !== null; ) {
+      const options = { limit: 200, order: 'ranked', budgetMs: 600_000 } as const
+      const page = await store.search('"grey heron"', { ...options, ...(after && { after }) })
+      found.push(...page.items.map(({ message }) => message.id))
+      after = page.next
+    }
+    const matching = ids.filter((_, i) => i % 100 !== 50)
+    expect(found.toSorted()).toEqual(matching.slice(-2_000).toSorted())
+  })
 })

@@ -1,5 +1,5 @@
 import type { Block } from '../../../core/block.ts'
-import { decodeBody } from '../../../core/body.ts'
+import { blobSizesIn, decodeBody } from '../../../core/body.ts'
 import type { Stepwise } from '../../../core/large/stepwise.ts'
 import { pairName } from '../../../core/search/pairs.ts'
 import { textsOf } from '../../../core/search/texts.ts'
@@ -137,6 +137,22 @@ export interface UnindexedPage {
 export function* unindexedAfter(after: Conv | null): Program<UnindexedPage> {
   const conversations = yield* all('unindexed', { after, limit: countedAtOnce })
   return { conversations, isLast: conversations.length < countedAtOnce }
+}
+
+/** How many bytes of blobs have to be read for the texts of a message. Null if it has no blobs. */
+export function blobBytesOf({ body }: WithBody): number | null {
+  const sizes = blobSizesIn(body ?? '')
+  return sizes.length === 0 ? null : sizes.reduce((sum, size) => sum + Math.min(size, indexedBytes), 0)
+}
+
+/** The texts of a message without blobs, or null if it was erased or cannot be read. */
+export function textsInRow(row: WithBody): string[] | null {
+  return textsWith([row], noBlob)[0]!
+}
+
+/** The loader where no blob has been read. */
+export function noBlob(hash: string): never {
+  throw new Error(`blob ${hash} was not read`)
 }
 
 /** The texts of each message, or null if it was erased or cannot be read. */

@@ -1,25 +1,15 @@
-import { previewBytes } from '../../../core/body.ts'
 import { latestTime } from '../../../core/check.ts'
 import type { ConversationKind } from '../../../core/conversation.ts'
 import type { ConversationId } from '../../../core/ids.ts'
-import type { SearchFilter, SearchHit, SearchOptions } from '../../../core/listing.ts'
+import type { SearchFilter, SearchOptions } from '../../../core/listing.ts'
 import { pairName } from '../../../core/search/pairs.ts'
 import type { SearchQuery } from '../../../core/search/query.ts'
-import { cutSnippet } from '../../../core/search/snippet.ts'
 import { all, type Engine, first, indexForms, later, type Program } from '../../engine/engine.ts'
 import type { ListParams } from '../../engine/list-params.ts'
 import type { CandidateRow, Conv } from '../../engine/rows.ts'
-import { laterBlobs, looseMessages } from '../content.ts'
 import { scopeParams } from '../list.ts'
 import { conversationIdsWith, resolve } from '../resolve.ts'
-import { laterTexts, scopes } from './search-index.ts'
-
-/** A message that matches a search, with its texts. */
-export interface SearchAnswer {
-  readonly row: CandidateRow
-  /** Null if they are read with what to show of it. */
-  readonly texts: readonly string[] | null
-}
+import { scopes } from './search-index.ts'
 
 /** Where candidates come from. */
 export interface CandidateSource {
@@ -198,55 +188,4 @@ function filterOf(options: SearchFilter): SearchFilter | null {
   const { channel, project, keyPrefix, labelPrefix, tag, metadata } = options
   const filter = { channel, project, keyPrefix, labelPrefix, tag, metadata } as SearchFilter
   return Object.values(filter).every(value => value === undefined) ? null : filter
-}
-
-/** What to show of the messages that were found. One that was erased or deleted meanwhile is left out, and so
- *  is a damaged one, which `verify` reports. */
-export function* readHits(
-  answers: readonly SearchAnswer[],
-  query: SearchQuery,
-  options: SearchOptions,
-): Program<SearchHit[]> {
-  if (answers.length === 0) return []
-  const places = answers.map(({ row: { conv, seq } }) => ({ conv, seq }))
-  const foundRows = yield* later('foundMessages', { places })
-  // A body does not change, so its blobs are known before it is read again.
-  const blobs = yield* laterBlobs(
-    answers.map(({ row }) => row),
-    previewBytes,
-  )
-  const unread = answers.filter(({ texts }) => texts === null).map(({ row }) => row)
-  const textsLater = yield* laterTexts(unread)
-  const branches = yield* all('branchesHolding', { places })
-  const found = new Map(foundRows().map(row => [placeKey(row), row]))
-  const loadBlob = yield* blobs()
-  const readTexts = new Map((yield* textsLater()).map((texts, i) => [unread[i]!, texts]))
-  const shown = answers.flatMap(({ row, texts }) => {
-    const said = texts ?? readTexts.get(row)
-    return said && (found.get(placeKey(row))?.body ?? null) !== null ? [{ row, texts: said }] : []
-  })
-  const rows = shown.map(({ row }) => found.get(placeKey(row))!)
-  const messages = looseMessages(rows, loadBlob)
-  const held = new Map<string, string[]>()
-  for (const { conv, seq, name } of branches) {
-    const key = placeKey({ conv, seq })
-    held.set(key, [...(held.get(key) ?? []), name])
-  }
-  return rows.map((row, i) => ({
-    message: messages[i]!,
-    conversation: {
-      id: row.conversation_id as ConversationId,
-      title: row.title,
-      kind: row.kind as ConversationKind,
-      directory: row.directory,
-      channel: row.channel,
-    },
-    branches: held.get(placeKey(row)) ?? [],
-    snippet: cutSnippet(shown[i]!.texts, query, options.snippetLength),
-  }))
-}
-
-/** Identifies a message within a store. */
-export function placeKey({ conv, seq }: { readonly conv: Conv; readonly seq: number }): string {
-  return `${conv} ${seq}`
 }
