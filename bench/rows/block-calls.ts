@@ -75,6 +75,11 @@ export function reads(store: Store, main: BranchRef, head: MessageId): Calls {
 
 export function searches(store: Store): Calls {
   const words = 'error function value string number list index store message'
+  const many =
+    `${words} branch append commit query table reader writer buffer cache server client request response ` +
+    'handler stream parse build deploy check retry should would because after before between without however ' +
+    'therefore instead actually probably simply first second third last next previous current several another ' +
+    'different same new old small large fast return import'
   return {
     'search, common': () => store.search('error'),
     'search, ranked': () => store.search('error function', { order: 'ranked' }),
@@ -84,6 +89,7 @@ export function searches(store: Store): Calls {
     'search in another directory': () => store.search('error', { directory: '/none' }),
     'search by prefix in another directory': () => store.search('re*', { directory: '/none' }),
     'search, nine common words without a match': () => store.search(words),
+    'search, sixty common words without a match': () => store.search(many),
   }
 }
 

@@ -143,8 +143,8 @@ function upkeep(store: Store, main: BranchRef): Calls {
 
 /** What is known of the rows that have been missed. */
 function whyLong(name: string): string {
-  if (name.includes('nine common words'))
-    return 'FTS5 compares nine lists of 200,000 entries to their end in one statement, 33 ns an entry.'
+  if (name.includes('common words'))
+    return 'FTS5 compares six lists of 200,000 entries to their end in one statement, 33 ns an entry.'
   return (
     'the note says how much of it was spent waiting for a processor that other work had, and how much the host ' +
     'of the machine took from all processors. The cause of the rest is not known.'

@@ -43,7 +43,7 @@ export function termOf(text: string): Term | null {
   return {
     parts,
     prefix,
-    required: mostSelective([...required]),
+    required: longestOf([...required], mostRequired),
     pairs: pairsOf(parts.slice(0, whole)),
     // A single letter begins many tokens, so it is not worth a lookup next to other parts.
     requiredPrefix: prefix && (parts.length === 1 || hasTwoCharacters(last.text)) ? last.text : null,
@@ -70,8 +70,8 @@ export function hasTwoCharacters(part: string): boolean {
   return part.length > (part.codePointAt(0)! > 0xffff ? 2 : 1)
 }
 
-/** The longest tokens, because long tokens are rare. */
-function mostSelective(tokens: readonly string[]): readonly string[] {
-  if (tokens.length <= mostRequired) return tokens
-  return tokens.toSorted((a, b) => b.length - a.length).slice(0, mostRequired)
+/** The longest tokens, at most so many: long tokens are rare. */
+export function longestOf(tokens: readonly string[], most: number): readonly string[] {
+  if (tokens.length <= most) return tokens
+  return tokens.toSorted((a, b) => b.length - a.length).slice(0, most)
 }

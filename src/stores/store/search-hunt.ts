@@ -82,7 +82,7 @@ export async function huntAnswers(hunt: Hunt, range: HuntRange): Promise<HuntRes
   else if (prefixes.length > 0 && engine.rowsPerStatement !== null) prefixes = await lookAtSample(hunt)
   const source = plan.matching(prefixes)
   const span = spanFor(hunt)
-  const exact = isExact(query) && prefixes.length === plan.prefixes.length
+  const exact = isExact(query, plan) && prefixes.length === plan.prefixes.length
   if (opening?.rare) state.opening = olderOf(opening.rare, state.upto)
   for (let seen = 0, batch = indexBatch(engine, exact, wanted); goesOn(state); ) {
     seen += await take(hunt, state, { source, batch, exact, span })

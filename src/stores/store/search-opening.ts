@@ -36,14 +36,16 @@ export const firstLook = 64
 export function readOpening(
   engine: Engine,
   query: SearchQuery,
-  { matching, prefixes, isFiltered, isCompared }: SearchPlan,
+  plan: SearchPlan,
   range: HuntRange,
 ): Program<OpeningCandidates> | null {
+  const { matching, prefixes, isFiltered, isCompared } = plan
   if (isCompared) return null
   const upto = firstTime(range)
-  const batch = indexBatch(engine, isExact(query), range.wanted)
+  const exact = isExact(query, plan)
+  const batch = indexBatch(engine, exact, range.wanted)
   if (prefixes.length === 0 || isFiltered) return readFirst(matching(prefixes), upto, batch)
-  if (!isExact(query)) return readFirst(matching([]), upto, firstLook)
+  if (!exact) return readFirst(matching([]), upto, firstLook)
   return readWithRare(matching([]), matching(prefixes), upto, batch)
 }
 
@@ -76,9 +78,10 @@ export function firstTime({ from }: HuntRange): number {
   return from ? from[0] : latestTime
 }
 
-/** Whether the index decides alone: words and prefixes that must occur, and words that must not. */
-export function isExact({ all, none }: SearchQuery): boolean {
-  return all.every(term => !term.check) && none.every(term => !term.check && !term.prefix)
+/** Whether the index decides alone: about a few words and prefixes that must occur, and words that must
+ *  not. */
+export function isExact({ all, none }: SearchQuery, { isComplete }: SearchPlan): boolean {
+  return isComplete && all.every(term => !term.check) && none.every(term => !term.check && !term.prefix)
 }
 
 /** How many candidates to read first: if the index decides alone, those that are wanted, and a few for the

@@ -88,6 +88,38 @@ export const searchUnindexedCases: readonly ContractCase[] = [
     for (const text of ['zebr*', 'zebr* wat*']) assert.deepEqual(await hits(store, text), found, text)
   }),
 
+  it('finds exactly the messages with all words, however many they are', async ({ store, clock }) => {
+    const { branch } = await store.create()
+    const words = ['ox', 'emu', 'wolf', 'heron', 'ferret', 'gorilla', 'elephant', 'crocodile', 'hippopotamus']
+    const texts = [words, ...words.map(left => words.filter(word => word !== left))].map(list =>
+      list.join(' '),
+    )
+    const { ids } = await appendTexts(store, branch, ...texts)
+    const [whole] = ids
+    clock.now += 1_000
+    const other = await appendTexts(
+      store,
+      branch,
+      'a tapir',
+      'a tapir and an ox',
+      'a tapir and a hippopotamus',
+    )
+    const queries: Readonly<Record<string, readonly MessageId[]>> = {
+      [words.join(' ')]: [whole!],
+      [words.map(word => `${word.slice(0, 2)}*`).join(' ')]: [whole!],
+      [`tapir ${words.map(word => `-${word}`).join(' ')}`]: [other.ids[0]!],
+      [`"${words.join(' ')}"`]: [whole!],
+      [`${words.slice(1).join(' ')} -ox`]: [ids[1]!],
+    }
+    for (const step of ['unindexed', 'indexed'] as const) {
+      if (step === 'indexed') await store.indexSearch()
+      for (const [query, expected] of Object.entries(queries)) {
+        for (const order of ['newest', 'ranked'] as const)
+          assert.deepEqual(await hits(store, query, { order }), expected, `${query} ${order}, ${step}`)
+      }
+    }
+  }),
+
   it('decides by texts in blobs, on pages of any size', async world => {
     const { store, clock } = world
     const { branch } = await store.create()
