@@ -14,7 +14,8 @@ export interface WorkMessage extends NewMessage {
   readonly content: readonly Block[]
 }
 
-const words = (
+/** Those after the 28th are not function words. */
+export const commonWords = (
   'the a to of and in that it is for on with as this be are from at by not or if we can will which when all ' +
   'file test error function value string number list index store message branch append commit query table ' +
   'reader writer buffer cache server client request response handler stream parse build deploy check retry ' +
@@ -40,7 +41,7 @@ function mulberry(seed: number): () => number {
 function prose(random: () => number, characters: number): string {
   const pieces: string[] = []
   for (let length = 0; length < characters; ) {
-    const word = words[Math.floor(random() * words.length)]!
+    const word = commonWords[Math.floor(random() * commonWords.length)]!
     const end = random()
     const mark = end < 0.06 ? '.\n' : end < 0.1 ? ', "' : end < 0.14 ? '" ' : ' '
     pieces.push(word, mark)

@@ -10,6 +10,7 @@ import { longestBlock } from '../longest-block.ts'
 import { median } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
 import { type Line, type Suite, time } from '../suite.ts'
+import { commonWords } from '../workload.ts'
 
 /** How long one large message keeps the event loop from turning, by what it contains. Time in which other
  *  work had the processors does not count. */
@@ -93,15 +94,49 @@ async function measure({ target }: Target): Promise<Found> {
           for await (const _ of store.readRecords(branch.conversationId)) void _
         })
       }
-      for (const [work, list] of samples)
-        found[`${work}, ${kind}, ${size} MB`] = {
-          blocked: median(list.map(one => one.blocked)),
-          took: median(list.map(one => one.took)),
-        }
+      for (const [work, list] of samples) found[`${work}, ${kind}, ${size} MB`] = middle(list)
     }
+  }
+  for (const order of ['newest', 'ranked'] as const) {
+    found[`search of sixty words, ${order}, ten messages of 1 MB`] = await searchProse(store, order)
   }
   await store.close()
   return found
+}
+
+/** Searches sixty common words that ten messages of four texts contain. */
+async function searchProse(store: Store, order: 'newest' | 'ranked') {
+  const { branch } = await store.create()
+  for (let i = 0; i < 10; i++) {
+    const texts = Array.from({ length: 4 }, (_, k) => ({ type: 'text' as const, text: proseOf(i * 4 + k) }))
+    const { head } = await store.getBranch(branch)
+    await store.append(branch, head, [{ role: 'user', content: texts }])
+  }
+  await store.indexSearch()
+  const query = `${commonWords.slice(28, 88).join(' ')} in:${branch.conversationId}`
+  const samples: { blocked: number; took: number }[] = []
+  for (let i = 0; i < tries; i++) {
+    const start = performance.now()
+    const { ownMs } = await longestBlock(() => store.search(query, { order, budgetMs: 60_000 }))
+    samples.push({ blocked: ownMs, took: performance.now() - start })
+  }
+  return middle(samples)
+}
+
+function middle(samples: readonly { readonly blocked: number; readonly took: number }[]) {
+  const [blocked, took] = [samples.map(one => one.blocked), samples.map(one => one.took)]
+  return { blocked: median(blocked), took: median(took) }
+}
+
+/** A text of 256 kB. */
+function proseOf(number: number): string {
+  const words: string[] = []
+  for (let i = 0, length = 0; length < 262_000; i++) {
+    const word = commonWords[(i * 37 + (i >> 5) * 11 + number) % commonWords.length]!
+    length += word.length + 1
+    words.push(word)
+  }
+  return words.join(' ')
 }
 
 export const largeSuite: Suite = {

@@ -1,46 +1,61 @@
 import type { Snippet, TextHit } from '../listing.ts'
 import { clip } from './clip.ts'
 import { withoutEscapes } from './escapes.ts'
-import { findTerm } from './match.ts'
+import { findTerms, type TermHit } from './match.ts'
 import type { SearchQuery } from './query.ts'
 import { tokenize } from './tokenize.ts'
+
+/** A stretch with so many terms is good enough: no further ones are looked for. */
+const enoughTerms = 8
+
+/** Characters to examine after which the best stretch so far is taken, about 10 ms. */
+const mostExamined = 200_000
 
 /** Cuts out the stretch of about `length` characters that contains the most terms of the query, the
  *  earliest of several. If there are no terms or no hits, it is the beginning of the first text. */
 export function cutSnippet(texts: readonly string[], query: SearchQuery, length = 160): Snippet {
+  const enough = Math.min(query.all.length, enoughTerms)
   let best: Stretch | null = null
-  for (const text of texts) {
-    const stretch = stretchIn(text, query, length)
+  let examined = 0
+  for (const text of enough === 0 ? [] : texts) {
+    const { stretch, size } = stretchIn(text, query, length, enough)
     if (stretch !== null && (best === null || stretch.terms > best.terms)) best = stretch
-    if (best?.terms === query.all.length) break
+    examined += size
+    if (best !== null && (best.terms >= enough || examined >= mostExamined)) break
   }
   if (best === null) best = { line: asLine(texts[0] ?? ''), hits: [], first: 0, last: 0, terms: 0 }
   return cut(best, length)
 }
 
-/** The stretch of a text with the most terms. Reads only as much as necessary: tokenizing all of it takes
- *  longer than the search that found it. */
-function stretchIn(text: string, query: SearchQuery, length: number): Stretch | null {
+/** The stretch of a text with the most terms, and how much was examined. Reads only as much as necessary:
+ *  tokenizing all of it takes longer than the search that found it. */
+function stretchIn(
+  text: string,
+  query: SearchQuery,
+  length: number,
+  enough: number,
+): { readonly stretch: Stretch | null; readonly size: number } {
   const line = asLine(text)
   const begin = firstChance(line, query)
-  if (begin === null) return null
+  if (begin === null) return { stretch: null, size: 0 }
   for (let size = length + 2 * longestToken; ; size *= 8) {
     const isRest = begin + size >= line.length
     const piece = line.slice(begin, isRest ? undefined : begin + size)
     const tokens = tokenize(piece)
-    const found = query.all.flatMap((term, index) =>
-      findTerm(tokens, term).map(hit => ({ start: begin + hit.start, end: begin + hit.end, term: index })),
-    )
+    const found = findTerms(tokens, query.all).map(({ start, end, term }) => {
+      return { start: begin + start, end: begin + end, term }
+    })
     const stretch = richest(
       line,
       found.sort((a, b) => a.start - b.start || a.end - b.end),
       length,
     )
-    // No other stretch can have more terms. The snippet ends before a word that may have been cut here.
+    // No other stretch needs to have more terms. The snippet ends before a word that may have been cut here.
     const isBest =
-      stretch?.terms === query.all.length &&
+      stretch !== null &&
+      stretch.terms >= enough &&
       Math.max(stretch.last, stretch.first + length) + longestToken < begin + piece.length
-    if (isRest || isBest) return stretch
+    if (isRest || isBest) return { stretch, size: piece.length }
   }
 }
 
@@ -58,10 +73,6 @@ function firstChance(line: string, { all }: SearchQuery): number | null {
 /** A part as written in ASCII: in any case, and in pieces joined by `_` or `-`. */
 function spelling(part: string): RegExp {
   return /^[a-z0-9]+$/.test(part) ? new RegExp([...part].join('[_-]?'), 'i') : /$^/
-}
-
-interface TermHit extends TextHit {
-  readonly term: number
 }
 
 /** Hits of a line, and the stretch of them to show. */

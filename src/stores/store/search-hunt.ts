@@ -4,7 +4,7 @@ import type { SearchQuery } from '../../core/search/query.ts'
 import { termOf } from '../../core/search/term.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { CandidateRow } from '../engine/rows.ts'
-import { decided, placeKey, type SearchAnswer } from '../programs/search/answers.ts'
+import { placeKey, type SearchAnswer } from '../programs/search/answers.ts'
 import type { CandidateSource, SearchPlan } from '../programs/search/search.ts'
 import { blobBytesOf, readTexts, textsInRow } from '../programs/search/search-index.ts'
 import type { Pace } from './pace.ts'
@@ -174,7 +174,7 @@ function mayStop({ candidates, chars, ranges }: HuntState): boolean {
  *  and may not be needed; over a network, each further statement is a round trip. */
 const ahead = {
   here: { rows: 16, bytes: 1_048_576 },
-  elsewhere: { rows: Number.POSITIVE_INFINITY, bytes: 8_388_608 },
+  elsewhere: { rows: Number.POSITIVE_INFINITY, bytes: 4_194_304 },
 }
 
 interface CandidateBatch {
@@ -252,13 +252,27 @@ async function decideAll(hunt: Hunt, state: HuntState): Promise<void> {
 }
 
 /** Reads the texts of the answers that have none, and returns those that match. */
-export async function readWaiting(
-  { engine, query }: Hunt,
-  answers: readonly SearchAnswer[],
-): Promise<SearchAnswer[]> {
+export async function readWaiting(hunt: Hunt, answers: readonly SearchAnswer[]): Promise<SearchAnswer[]> {
   const rows = answers.filter(({ texts }) => texts === null).map(({ row }) => row)
-  const texts = await engine.query(() => readTexts(rows))
-  return decided(answers, query, new Map(rows.map((row, i) => [row, texts[i]!])))
+  const texts = await hunt.engine.query(() => readTexts(rows))
+  return decide(hunt, answers, new Map(rows.map((row, i) => [row, texts[i]!])))
+}
+
+/** The answers that match, given the texts of those that had none. */
+export async function decide(
+  { query, pace }: Hunt,
+  answers: readonly SearchAnswer[],
+  read: ReadonlyMap<CandidateRow, readonly string[] | null>,
+): Promise<SearchAnswer[]> {
+  const found: SearchAnswer[] = []
+  for (const answer of answers) {
+    const { row, isSure } = answer
+    const texts = answer.texts ?? read.get(row) ?? null
+    if (texts === null) continue
+    if (pace.isDue()) await pace.breathe()
+    if (isSure || matches(texts, query)) found.push({ row, texts, isSure: true })
+  }
+  return found
 }
 
 /** Reads the texts of rows by their number, in ascending order. One statement reads those of the next rows

@@ -1,16 +1,10 @@
-import type { SearchOptions, SearchPage } from '../../core/listing.ts'
+import type { SearchHit, SearchOptions, SearchPage } from '../../core/listing.ts'
 import type { SearchQuery } from '../../core/search/query.ts'
 import { score } from '../../core/search/rank.ts'
 import { all, type Engine, later, type Program } from '../engine/engine.ts'
 import type { MessageSpan, SpanRow } from '../engine/rows.ts'
 import { readCursor, writeCursor } from '../programs/cursor.ts'
-import {
-  decided,
-  type FoundDetails,
-  hitsOf,
-  readDetails,
-  type SearchAnswer,
-} from '../programs/search/answers.ts'
+import { type FoundDetails, hitOf, readDetails, type SearchAnswer } from '../programs/search/answers.ts'
 import {
   convsIn,
   otherName,
@@ -27,7 +21,7 @@ import {
   type UnindexedMessages,
 } from '../programs/search/unindexed.ts'
 import { createPace, type Pace } from './pace.ts'
-import { type Hunt, huntAnswers, orderKey, readWaiting, sortHits } from './search-hunt.ts'
+import { decide, type Hunt, huntAnswers, orderKey, readWaiting, sortHits } from './search-hunt.ts'
 import { type HuntRange, type OpeningCandidates, type OrderKey, readOpening } from './search-opening.ts'
 
 /** How many of the newest matches are ranked: a common word has hundreds of thousands. */
@@ -66,7 +60,13 @@ export async function searchStore(
       : newestPage(known, stoppedAt ?? fullAt, limit)
   const most = isRanked ? mostAhead : limit + mostAhead
   const { page, details } = await readPage(hunt, answers, most, toPage)
-  const items = hitsOf(page.answers, details, query, options)
+  const items: SearchHit[] = []
+  for (const answer of page.answers) {
+    // The snippet of a long text takes milliseconds.
+    if (pace.isDue()) await pace.breathe()
+    const hit = hitOf(answer, details, query, options)
+    if (hit) items.push(hit)
+  }
   return { items, next: page.next, skipped: [], unindexed: unindexed.unindexed }
 }
 
@@ -81,14 +81,14 @@ async function readPage(
   most: number,
   toPage: (known: readonly SearchAnswer[]) => Promise<AnswerPage> | AnswerPage,
 ): Promise<{ page: AnswerPage; details: FoundDetails }> {
-  const { engine, query } = hunt
+  const { engine } = hunt
   const isComplete = answers.every(({ texts }) => texts !== null)
   if (isComplete || answers.length > most) {
     const page = await toPage(isComplete ? answers : await readWaiting(hunt, answers))
     return { page, details: await engine.read(() => readDetails(page.answers), 'one') }
   }
   const details = await engine.read(() => readDetails(answers), 'one')
-  return { page: await toPage(decided(answers, query, details.texts)), details }
+  return { page: await toPage(await decide(hunt, answers, details.texts)), details }
 }
 
 interface Opened {

@@ -46,6 +46,22 @@ describe('cutSnippet', () => {
     expect(marked(['foo one', 'foo bar two', 'bar foo three'], 'foo bar')).toBe('[foo] [bar] two')
     expect(marked(['foo one', 'foo two'], 'foo')).toBe('[foo] one')
   })
+  it('is satisfied with eight of many terms', () => {
+    const words = 'one two three four five six seven eight nine ten'.split(' ')
+    const text = `${words.slice(0, 8).join(' ')} ${filler(400)} ${words.join(' ')}`
+    const first = '[one] [two] [three] [four] [five] [six] [seven] [eight]'
+    expect(marked(text, words.join(' '), 60)).toBe(`${first} lorem ipsum lorem…`)
+    // Of eight, all are looked for.
+    const later = `${words.slice(1, 8).join(' ')} ${filler(400)} ${words.slice(0, 8).join(' ')} end`
+    expect(marked(later, words.slice(0, 8).join(' '), 60)).toContain(`${first} end`)
+  })
+  it('is satisfied with its first hits after 200,000 characters', () => {
+    const long = `foo ${'x '.repeat(140_000)}`
+    expect(marked([long, 'foo bar'], 'foo bar', 20)).toBe('[foo] x x x x x x x x…')
+    expect(marked([long.slice(0, 100_000), 'foo bar'], 'foo bar', 20)).toBe('[foo] [bar]')
+    // Without a hit, it continues.
+    expect(marked([long.replace('foo', 'tofool'), 'foo bar'], 'foo bar', 20)).toBe('[foo] [bar]')
+  })
   it('marks phrases, parts, words and prefixes', () => {
     expect(marked('a b, c fooBar x foo_bar foobarbaz', '"b c" foobar*')).toBe(
       'a [b, c] [fooBar] x [foo_bar] [foobarbaz]',

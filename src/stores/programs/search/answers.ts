@@ -2,7 +2,6 @@ import { previewBytes } from '../../../core/body.ts'
 import type { ConversationKind } from '../../../core/conversation.ts'
 import type { ConversationId } from '../../../core/ids.ts'
 import type { SearchHit, SearchOptions } from '../../../core/listing.ts'
-import { matches } from '../../../core/search/match.ts'
 import type { SearchQuery } from '../../../core/search/query.ts'
 import { cutSnippet } from '../../../core/search/snippet.ts'
 import { all, later, type Program } from '../../engine/engine.ts'
@@ -17,19 +16,6 @@ export interface SearchAnswer {
   readonly texts: readonly string[] | null
   /** Whether it matches whatever its texts are: the index has decided, or the texts have. */
   readonly isSure: boolean
-}
-
-/** The answers that match, with the texts that have been read for the others. */
-export function decided(
-  answers: readonly SearchAnswer[],
-  query: SearchQuery,
-  read: ReadonlyMap<CandidateRow, readonly string[] | null>,
-): SearchAnswer[] {
-  return answers.flatMap(answer => {
-    if (answer.texts !== null) return [answer]
-    const texts = read.get(answer.row) ?? null
-    return texts && (answer.isSure || matches(texts, query)) ? [{ row: answer.row, texts, isSure: true }] : []
-  })
 }
 
 /** What to show of messages that were found. */
@@ -67,29 +53,29 @@ export function* readDetails(answers: readonly SearchAnswer[]): Program<FoundDet
   return { texts, rows, branches, loadBlob }
 }
 
-/** The hits of a page. A message that was erased or deleted meanwhile is left out, and so is a damaged one,
- *  which `verify` reports. */
-export function hitsOf(
-  answers: readonly SearchAnswer[],
+/** What to show of an answer. Null for a message that was erased or deleted meanwhile. */
+export function hitOf(
+  { row: { conv, seq }, texts }: SearchAnswer,
   { rows, branches, loadBlob }: FoundDetails,
   query: SearchQuery,
   options: SearchOptions,
-): SearchHit[] {
-  return answers.flatMap(({ row: { conv, seq }, texts }) => {
-    const key = placeKey({ conv, seq })
-    const row = rows.get(key)
-    if (!row || row.body === null) return []
-    const [message] = looseMessages([row], loadBlob)
-    const conversation = {
+): SearchHit | null {
+  const key = placeKey({ conv, seq })
+  const row = rows.get(key)
+  if (!row || row.body === null) return null
+  const [message] = looseMessages([row], loadBlob)
+  return {
+    message: message!,
+    conversation: {
       id: row.conversation_id as ConversationId,
       title: row.title,
       kind: row.kind as ConversationKind,
       directory: row.directory,
       channel: row.channel,
-    }
-    const snippet = cutSnippet(texts ?? [], query, options.snippetLength)
-    return [{ message: message!, conversation, branches: branches.get(key) ?? [], snippet }]
-  })
+    },
+    branches: branches.get(key) ?? [],
+    snippet: cutSnippet(texts ?? [], query, options.snippetLength),
+  }
 }
 
 /** Identifies a message within a store. */
