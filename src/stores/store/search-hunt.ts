@@ -1,13 +1,11 @@
 import { latestTime } from '../../core/check.ts'
 import { matches } from '../../core/search/match.ts'
-import type { SearchQuery } from '../../core/search/query.ts'
 import { termOf } from '../../core/search/term.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { CandidateRow } from '../engine/rows.ts'
 import { placeKey, type SearchAnswer } from '../programs/search/answers.ts'
 import type { CandidateSource, SearchPlan } from '../programs/search/search.ts'
-import { blobBytesOf, readTexts, textsInRow } from '../programs/search/search-index.ts'
-import type { Pace } from './pace.ts'
+import { blobBytesOf, readTexts } from '../programs/search/search-index.ts'
 import {
   asRead,
   firstLook,
@@ -20,19 +18,15 @@ import {
   olderOf,
   type ReadCandidates,
 } from './search-opening.ts'
+import { mayWait, readWaiting, type TextSearch, textReader } from './search-texts.ts'
 
 /** What a search needs to find answers. */
-export interface Hunt {
-  readonly engine: Engine
-  readonly query: SearchQuery
+export interface Hunt extends TextSearch {
   readonly plan: SearchPlan
   /** Unindexed messages that pass the filters, in order. */
   readonly scanned: readonly CandidateRow[]
-  readonly pace: Pace
   /** The first candidates, if they have been read. */
   readonly opening: OpeningCandidates | null
-  /** Whether texts in blobs may be read later, with what to show of the answers. */
-  readonly mayReadLater: boolean
 }
 
 export interface HuntResult {
@@ -170,13 +164,6 @@ function mayStop({ candidates, chars, ranges }: HuntState): boolean {
   return candidates >= least.candidates || chars >= least.chars || ranges >= least.ranges
 }
 
-/** How far one statement reads ahead for texts in blobs. In the process itself more would be a longer block,
- *  and may not be needed; over a network, each further statement is a round trip. */
-const ahead = {
-  here: { rows: 16, bytes: 1_048_576 },
-  elsewhere: { rows: Number.POSITIVE_INFINITY, bytes: 4_194_304 },
-}
-
 interface CandidateBatch {
   readonly source: CandidateSource
   readonly batch: number
@@ -211,7 +198,7 @@ async function take(
     }
     if (from && compare(key, from) <= 0) continue
     const isIndexed = given.exact && !scanned.has(row)
-    const isLater = mayWait(hunt, state, row)
+    const isLater = mayWait(hunt, state.unread, row)
     const texts = isLater ? null : await textsAt(i)
     if (texts) onTexts?.(texts)
     if (isLater || (texts && (isIndexed || matches(texts, query))))
@@ -237,74 +224,11 @@ function addAnswer(state: HuntState, answer: SearchAnswer): void {
   if (answer.texts === null) state.unread += blobBytesOf(answer.row) ?? 0
 }
 
-/** Whether the texts of a message can be read with those of others that wait, in one statement. */
-function mayWait({ mayReadLater }: Hunt, { unread }: HuntState, row: CandidateRow): boolean {
-  if (!mayReadLater) return false
-  const bytes = blobBytesOf(row)
-  return bytes !== null && unread + bytes <= ahead.elsewhere.bytes
-}
-
 /** Reads the texts of the answers that are not sure, and keeps those that match. */
 async function decideAll(hunt: Hunt, state: HuntState): Promise<void> {
   state.answers = await readWaiting(hunt, state.answers)
   state.sure = state.answers.length
   state.unread = 0
-}
-
-/** Reads the texts of the answers that have none, and returns those that match. */
-export async function readWaiting(hunt: Hunt, answers: readonly SearchAnswer[]): Promise<SearchAnswer[]> {
-  const rows = answers.filter(({ texts }) => texts === null).map(({ row }) => row)
-  const texts = await hunt.engine.query(() => readTexts(rows))
-  return decide(hunt, answers, new Map(rows.map((row, i) => [row, texts[i]!])))
-}
-
-/** The answers that match, given the texts of those that had none. */
-export async function decide(
-  { query, pace }: Hunt,
-  answers: readonly SearchAnswer[],
-  read: ReadonlyMap<CandidateRow, readonly string[] | null>,
-): Promise<SearchAnswer[]> {
-  const found: SearchAnswer[] = []
-  for (const answer of answers) {
-    const { row, isSure } = answer
-    const texts = answer.texts ?? read.get(row) ?? null
-    if (texts === null) continue
-    if (pace.isDue()) await pace.breathe()
-    if (isSure || matches(texts, query)) found.push({ row, texts, isSure: true })
-  }
-  return found
-}
-
-/** Reads the texts of rows by their number, in ascending order. One statement reads those of the next rows
- *  too. */
-function textReader({ engine }: Hunt, rows: readonly CandidateRow[]) {
-  const most = engine.rowsPerStatement === null ? ahead.elsewhere : ahead.here
-  const read = new Map<CandidateRow, readonly string[] | null>()
-  return async (i: number): Promise<readonly string[] | null> => {
-    const row = rows[i]!
-    if (blobBytesOf(row) === null) return textsInRow(row)
-    if (!read.has(row)) {
-      read.clear()
-      const next = withBlobs(rows.slice(i, i + most.rows), most.bytes)
-      const texts = await engine.query(() => readTexts(next))
-      for (const [k, one] of next.entries()) read.set(one, texts[k]!)
-    }
-    return read.get(row)!
-  }
-}
-
-/** The rows with blobs: at least one, and together at most so many bytes. */
-function withBlobs(rows: readonly CandidateRow[], most: number): readonly CandidateRow[] {
-  const found: CandidateRow[] = []
-  let bytes = 0
-  for (const row of rows) {
-    const more = blobBytesOf(row)
-    if (more === null) continue
-    bytes += more
-    if (found.length > 0 && bytes > most) break
-    found.push(row)
-  }
-  return found
 }
 
 /** In order. Messages of one millisecond are sorted together, so the last group must be complete. Without a

@@ -21,8 +21,9 @@ import {
   type UnindexedMessages,
 } from '../programs/search/unindexed.ts'
 import { createPace, type Pace } from './pace.ts'
-import { decide, type Hunt, huntAnswers, orderKey, readWaiting, sortHits } from './search-hunt.ts'
+import { type Hunt, huntAnswers, orderKey, sortHits } from './search-hunt.ts'
 import { type HuntRange, type OpeningCandidates, type OrderKey, readOpening } from './search-opening.ts'
+import { decide, readWaiting } from './search-texts.ts'
 
 /** How many of the newest matches are ranked: a common word has hundreds of thousands. */
 const mostRanked = 2_000
@@ -51,8 +52,7 @@ export async function searchStore(
   if (spans.length > 0) engine.noteUnindexed()
   const read = unindexed.scanned ?? (await scan(engine, spans, pace))
   const scanned = sortHits(read.filter(row => row.body !== null && passes(row, plan.filters)))
-  const mayReadLater = engine.rowsPerStatement === null
-  const hunt = { engine, query, plan, scanned, pace, opening: candidates, mayReadLater }
+  const hunt = { engine, query, plan, scanned, pace, opening: candidates }
   const { answers, stoppedAt, fullAt } = await huntAnswers(hunt, range)
   const toPage = (known: readonly SearchAnswer[]) =>
     isRanked

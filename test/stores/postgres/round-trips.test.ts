@@ -95,6 +95,21 @@ async function fill(url: string) {
   return { conversation, branch, head: forked.head }
 }
 
+/** The number of hits of a search, and of its requests. `nothing` is what a count of no call has. */
+async function countSearch(
+  proxy: WireProxy,
+  store: Store,
+  nothing: number,
+  text: string,
+  options: SearchOptions,
+) {
+  let found = 0
+  const requests = await countRequests(proxy, store, async () => {
+    found = (await store.search(text, options)).items.length
+  })
+  return { found, requests: requests - nothing }
+}
+
 it('searches in two round trips', async () => {
   const url = await freshDatabase()
   const { conversation } = await fill(url)
@@ -115,11 +130,9 @@ it('searches in two round trips', async () => {
   const counted: Record<string, number> = {}
   const nothing = await countRequests(proxy, store, async () => {})
   const count = async (name: string, text: string, options: SearchOptions = {}) => {
-    const requests = await countRequests(proxy, store, async () => {
-      const { items } = await store.search(text, options)
-      found[name] = items.length
-    })
-    counted[name] = requests - nothing
+    const counts = await countSearch(proxy, store, nothing, text, options)
+    found[name] = counts.found
+    counted[name] = counts.requests
   }
   await count('a word', 'answer')
   await count('a phrase', '"another answer"')
@@ -234,11 +247,8 @@ it('searches in two round trips if many messages have blobs', async () => {
   const nothing = await countRequests(proxy, store, async () => {})
   const counted: Record<string, readonly [found: number, requests: number]> = {}
   const count = async (name: string, text: string, options: SearchOptions = {}) => {
-    let found = 0
-    const requests = await countRequests(proxy, store, async () => {
-      found = (await store.search(text, options)).items.length
-    })
-    counted[name] = [found, requests - nothing]
+    const { found, requests } = await countSearch(proxy, store, nothing, text, options)
+    counted[name] = [found, requests]
   }
   await count('a word', 'words')
   await count('a phrase', '"common words"')
