@@ -39,3 +39,15 @@ it('builds if dist was deleted', () => {
   rmSync(join(root, 'dist'), { recursive: true })
   expect(isBuilt(root)).toBe(false)
 })
+
+it('does not build again because npm install wrote the same lock file, but if it wrote another', () => {
+  const root = project()
+  rememberBuild(root, stampOf(root))
+  for (const file of ['package.json', 'package-lock.json']) {
+    utimesSync(join(root, file), 1, 1)
+    expect(isBuilt(root)).toBe(true)
+    writeFileSync(join(root, file), `${file}, changed`)
+    expect(isBuilt(root)).toBe(false)
+    rememberBuild(root, stampOf(root))
+  }
+})

@@ -3,8 +3,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { dirname, join } from 'node:path'
 
 /** Everything that a build reads, relative to the root. */
-const inputs = ['src', 'scripts/build', 'scripts/build.ts', 'package.json', 'package-lock.json']
-const settings = ['tsconfig.json', 'tsconfig.build.json']
+const inputs = ['src', 'scripts/build', 'scripts/build.ts', 'tsconfig.json', 'tsconfig.build.json']
+/** The same; `npm install` writes them again without a change. */
+const manifests = ['package.json', 'package-lock.json']
 
 /** Outside of `dist`, so that it is not packed. */
 const stampFile = 'node_modules/.cache/skein-built-from'
@@ -27,13 +28,14 @@ export function rememberBuild(root: string, stamp: string): void {
   writeFileSync(join(root, stampFile), stamp)
 }
 
-/** Changes with every name, size and time of the inputs. */
+/** Changes with every name, size and time of the inputs, and with the contents of the manifests. */
 export function stampOf(root: string): string {
   const hash = createHash('sha256').update(process.version)
-  for (const path of [...inputs, ...settings].flatMap(one => filesIn(root, one))) {
+  for (const path of inputs.flatMap(one => filesIn(root, one))) {
     const { size, mtimeMs } = statSync(join(root, path))
     hash.update(`\n${path} ${size} ${mtimeMs}`)
   }
+  for (const path of manifests) hash.update(`\n${path}\n`).update(readFileSync(join(root, path)))
   return hash.digest('hex')
 }
 
