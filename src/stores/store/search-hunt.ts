@@ -42,7 +42,7 @@ interface HuntState extends HuntRange {
   answers: SearchAnswer[]
   /** How many of them are sure. */
   sure: number
-  /** How many bytes the texts have that the others need. */
+  /** How many bytes of their texts have not been read. */
   unread: number
   /** Candidates that have been read and not used. */
   opening: ReadCandidates | null
@@ -224,7 +224,7 @@ function addAnswer(state: HuntState, answer: SearchAnswer): void {
   if (answer.texts === null) state.unread += blobBytesOf(answer.row) ?? 0
 }
 
-/** Reads the texts of the answers that are not sure, and keeps those that match. */
+/** Reads the texts that wait, and keeps the answers that match. */
 async function decideAll(hunt: Hunt, state: HuntState): Promise<void> {
   state.answers = await readWaiting(hunt, state.answers)
   state.sure = state.answers.length
