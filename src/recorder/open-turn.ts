@@ -57,18 +57,21 @@ export async function openTurn(
   again: boolean,
 ): Promise<TurnPosition> {
   const { store, ref, options } = request
-  for (let tries = 0; ; tries++) {
-    const head = options.expectedHead === undefined ? await currentHead(request) : options.expectedHead
+  const { expectedHead, likelyHead } = options
+  // The attempt with the likely head precedes the counted ones.
+  for (let tries = expectedHead === undefined && likelyHead !== undefined ? -1 : 0; ; tries++) {
+    const head =
+      tries < 0 ? likelyHead! : expectedHead === undefined ? await currentHead(request) : expectedHead
     try {
       return await write(head, 'refuse')
     } catch (error) {
       if (error instanceof BusyError) {
         const ended = await takeOver(store, ref.conversationId, ref.name, request.source)
         // Try a second time: another process may just have ended it.
-        if (ended.length > 0 || tries === 0) continue
+        if (ended.length > 0 || tries <= 0) continue
         if (policy.onBusy === 'fork') return write(await headBeforeOpenTurn(request, head), 'fork')
       } else if (error instanceof ConflictError) {
-        if (options.expectedHead === undefined && tries < mostTries) continue
+        if (expectedHead === undefined && tries < mostTries) continue
         if (policy.onMoved === 'fork') return write(head, 'fork')
       }
       throw error

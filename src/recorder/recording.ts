@@ -50,6 +50,9 @@ export interface BeginTurn {
   /** The newest message that the caller knows. Default: the head of the branch. If the branch has moved,
    *  `onMoved` decides: throw ConflictError (default), or fork to a new sibling branch. */
   readonly expectedHead?: MessageId | null
+  /** The head of the branch, as the caller has just read it: it is not read again. If the branch has moved
+   *  meanwhile, the turn follows its new head. Used in the mode `live`, without `expectedHead`. */
+  readonly likelyHead?: MessageId | null
   /** Applies if the head differs from `expectedHead`. Default: `refuse`. */
   readonly onMoved?: 'refuse' | 'fork'
   /** Makes the branch of the turn the one that callers find, in the transaction of its first write: see

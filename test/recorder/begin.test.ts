@@ -181,6 +181,63 @@ describe('beginTurn on a branch that has moved', () => {
   })
 })
 
+describe('beginTurn with likelyHead', () => {
+  /** How often the branch is read, and how often a turn is written. */
+  function counting(store: Place['store']) {
+    const calls = { getBranch: 0, append: 0 }
+    const counted = new Proxy(store, {
+      get(target, name) {
+        const value = target[name as keyof typeof target]
+        if (name !== 'getBranch' && name !== 'append') return value
+        calls[name]++
+        return value
+      },
+    })
+    return { calls, counted }
+  }
+
+  it('does not read the branch', async () => {
+    const { store, branch, said, clock } = await place()
+    const { head } = await store.append(branch, null, [user('seen')])
+    const { calls, counted } = counting(store)
+    const turn = await beginTurn(counted, branch, { words: [user('mine')], likelyHead: head }, clock)
+    expect(turn.forked).toBe(false)
+    expect(calls).toEqual({ getBranch: 0, append: 1 })
+    expect(await said()).toEqual(['seen', 'mine'])
+  })
+
+  it.each(['refuse', 'wait', 'fork'] as const)(
+    'continues at the new head if the branch has moved (onBusy: %s)',
+    async onBusy => {
+      const { store, branch, said, clock } = await place()
+      const { head } = await store.append(branch, null, [user('seen')])
+      await store.append(branch, head, [user('not seen')])
+      const begin = { words: [user('mine')], likelyHead: head, onMoved: 'fork', onBusy } as const
+      const turn = await beginTurn(store, branch, begin, clock)
+      expect(turn.forked).toBe(false)
+      expect(await said()).toEqual(['seen', 'not seen', 'mine'])
+    },
+  )
+
+  it('forks before the incomplete turn that has moved the branch', async () => {
+    const it = await place()
+    const { before } = await heldByAnother(it)
+    const begin = { words: [user('mine')], likelyHead: before, onBusy: 'fork' } as const
+    const mine = await beginTurn(it.store, it.branch, begin, it.clock)
+    expect([mine.forked, mine.branch.name]).toEqual([true, 'main-2'])
+    expect(await it.said('main-2')).toEqual(['before', 'answered', 'mine'])
+    const refused = beginTurn(it.store, it.branch, { ...begin, onBusy: 'refuse' }, it.clock)
+    await expect(refused).rejects.toMatchObject({ code: 'busy', holder: other })
+  })
+
+  it('is ignored if expectedHead is given', async () => {
+    const { store, branch, clock } = await place()
+    const { head } = await store.append(branch, null, [user('seen')])
+    const begin = { words: [user('mine')], likelyHead: head, expectedHead: null }
+    await expect(beginTurn(store, branch, begin, clock)).rejects.toBeInstanceOf(ConflictError)
+  })
+})
+
 describe('takeOver', () => {
   it('ends abandoned turns, of one branch or of all, and does not touch living ones', async () => {
     const { store, branch, id, clock } = await place()

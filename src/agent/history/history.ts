@@ -1,5 +1,5 @@
 import type { Window } from '../../context/fit/window.ts'
-import type { BranchRef } from '../../core/branch.ts'
+import type { Branch, BranchRef } from '../../core/branch.ts'
 import { checkObject } from '../../core/check.ts'
 import type { Conversation, NewConversation } from '../../core/conversation.ts'
 import { messageOfDraft } from '../../core/draft.ts'
@@ -36,7 +36,7 @@ export function targetName(target: Target): string {
 export interface ResolvedTarget {
   readonly target: Target
   readonly conversation: Conversation | null
-  readonly branch: BranchRef | null
+  readonly branch: Branch | null
 }
 
 /** The system prompt of a turn: the agent's own, unless the conversation keeps the one that it began with. */

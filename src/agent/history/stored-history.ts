@@ -21,18 +21,17 @@ export function storedHistory(store: RecordStore, defaults: ConversationDefaults
       return withPrompt(store, resolved, defaults.prompt)
     },
     async beginTurn(resolved, options) {
-      return begunTurn(store, await beginTurn(store, resolved.branch!, options))
+      const branch = resolved.branch!
+      return begunTurn(store, await beginTurn(store, branch, { likelyHead: branch.head, ...options }))
     },
   }
 }
 
 async function find(store: RecordStore, target: Target): Promise<ResolvedTarget> {
   if (isBranch(target)) {
-    const [conversation, branch] = await Promise.all([
-      store.getConversation(target.conversationId),
-      store.getBranch(target),
-    ])
-    return { target, conversation, branch }
+    // One after the other: at once, a short program on PostgreSQL would open a second connection.
+    const conversation = await store.getConversation(target.conversationId)
+    return { target, conversation, branch: await store.getBranch(target) }
   }
   const key = typeof target === 'string' ? target : target.key
   const found = await store.findByKey(key)
