@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { commandShapes as shapes } from '../../src/api/schema/command/index.ts'
+import { startProxy } from '../stores/postgres/proxy.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { postgresUrl } from '../support/postgres-url.ts'
 import { type Home, home } from './skein.ts'
@@ -50,6 +51,45 @@ describe('on PostgreSQL', () => {
     expect(stdout.match(/^ *------$/gm)).toHaveLength(2)
     const near = await skein(['show', `${path[0]!.id.slice(0, 20)}0`])
     expect(near).toMatchObject({ code: 3, stderr: expect.stringContaining(path[0]!.id.slice(0, 6)) })
+  })
+
+  it('a prompt waits for the server ten times, and the receipt five times more', async () => {
+    const tripsOf = async (...args: readonly string[]) => {
+      const { stderr, code } = await here.skein([...args, '--db', url], { env: { SKEIN_DEBUG: 'statement' } })
+      expect(code, stderr).toBe(0)
+      // The end of a transaction that only reads is not waited for.
+      return [...stderr.matchAll(/skein:statement \S+ ms postgres (.*) ·/g)].filter(
+        ([, what]) => what !== 'ROLLBACK',
+      )
+    }
+    // The version, the newest conversation, its open turns and last message; the agent reads conversation and
+    // branch again, stores the question, reads the history, looks for a summary; the answer.
+    expect(await tripsOf('-q', 'What is my name?')).toHaveLength(10)
+    expect(await tripsOf('What is my name?')).toHaveLength(15)
+  })
+
+  it('a chat says once that the server is away, and saves everything when it is back', async () => {
+    const own = await createDatabase(await postgresUrl())
+    const proxy = await startProxy(own)
+    using chat = terminal(here, ['chat', '--db', proxy.url], { patienceMs: 60_000 })
+    await chat.see('› ')
+    for (const words of ['first words', '/say the first answer']) {
+      chat.type(`${words}\r`)
+      await chat.seeNext(/102k · free[\s\S]*› $/)
+    }
+    proxy.cut = () => 'before'
+    chat.type('/say the second answer\r')
+    await chat.seeNext('! not saved yet: ')
+    await chat.seeNext(/ · 2 not saved\n› $/)
+    chat.type('/say the third answer\r')
+    await chat.seeNext(/ · 4 not saved\n› $/)
+    proxy.cut = () => null
+    await chat.seeNext('! saved now: nothing was lost')
+    chat.type('\x04')
+    expect(await chat.ended).toBe(0)
+    expect(chat.screen().match(/not saved yet|saved now|skein: /g)).toEqual(['not saved yet', 'saved now'])
+    const { stdout } = await here.skein(['show', '--json', '--db', own])
+    expect(JSON.parse(stdout).path).toHaveLength(8)
   })
 
   it('a picker and Ctrl+C work in a terminal', async () => {

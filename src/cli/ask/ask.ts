@@ -107,7 +107,7 @@ async function askModel({ message, setup, chosen, keptIn, context }: AskRequest)
     })
     const answered = await afterWaiting(printed, store, context, saving)
     if (json) await printJson(answered, heard, { chosen, setup, store, context })
-    else {
+    else if (!quiet) {
       gap()
       const fill = await fillAfter(answered, store, setup)
       for (const line of endLines(answered, await shortOf(answered, store), fill, setup, context)) say(line)

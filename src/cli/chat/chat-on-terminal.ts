@@ -146,7 +146,8 @@ async function sendOrAsk(
   return 'busy'
 }
 
-/** If the store cannot be read, reports it and keeps the last known status. */
+/** If the store cannot be read, reports it and keeps the last known status. Not while messages wait for the
+ *  store: the user has been told, and the status line counts them. */
 async function statusOr(
   last: StatusFacts | null,
   { controller, context }: Chat,
@@ -154,9 +155,13 @@ async function statusOr(
   try {
     return await controller.status()
   } catch (error) {
-    reportError(error, context.err)
+    if (unsavedCount(controller) === 0) reportError(error, context.err)
     return last
   }
+}
+
+function unsavedCount({ store }: Chat['controller']): number {
+  return store ? unsavedIn(store).messages.length : 0
 }
 
 /** Notes that have not been printed: messages were lost, or everything is saved. */
@@ -167,13 +172,13 @@ function newNotes({ later, saving }: Chat): readonly string[] {
 
 function statusAbove(
   facts: StatusFacts | null,
-  { context, attached, controller: { store } }: Chat,
+  { context, attached, controller }: Chat,
 ): Pick<ReadLineOptions, 'status'> {
   if (facts === null) return {}
-  // Counted each time: the messages may be stored while the user types.
-  const unsaved = () => (store ? unsavedIn(store).messages.length : 0)
   const names = attached.map(({ name, type }) => name ?? type)
   return {
-    status: width => statusLine({ ...facts, unsaved: unsaved(), attached: names }, width, context.err.style),
+    // Counted each time: the messages may be stored while the user types.
+    status: width =>
+      statusLine({ ...facts, unsaved: unsavedCount(controller), attached: names }, width, context.err.style),
   }
 }

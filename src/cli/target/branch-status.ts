@@ -38,12 +38,20 @@ export async function readBranchStatus(
   found: BranchInConversation,
 ): Promise<BranchStatus> {
   const { conversation } = found
+  if (!(await isHeld(store, found.branch))) return readStatusAt(store, found, found.branch.head)
   const ended = await takeOver(store, conversation.id, found.branch.name)
   const branch = ended.length > 0 ? await store.getBranch(found.branch) : found.branch
-  let live = false
-  for await (const turn of itemsOf(page => store.listTurns(conversation.id, { status: 'open', ...page })))
-    live ||= turn.branch === branch.name
-  return readStatusAt(store, { conversation, branch }, branch.head, live)
+  return readStatusAt(store, { conversation, branch }, branch.head, await isHeld(store, branch))
+}
+
+/** Whether a turn of this branch is open. */
+async function isHeld(
+  store: Pick<StatusStore, 'listTurns'>,
+  { conversationId, name }: Branch,
+): Promise<boolean> {
+  for await (const turn of itemsOf(page => store.listTurns(conversationId, { status: 'open', ...page })))
+    if (turn.branch === name) return true
+  return false
 }
 
 /** The status at any message, for a fork. */
