@@ -71,6 +71,9 @@ export interface Statements
   /** Locks the conversation until the transaction ends. */
   lockConversation: [{ id: string }, LockRow]
   versionById: [{ id: string }, { version: number }]
+  /** The inner key of a conversation. An engine whose inner keys are the ids may answer before it has looked;
+   *  NotFoundError is thrown with the next statement then. */
+  convOf: [{ id: string }, { conv: Conv }]
   insertConversation: [
     ConversationFields & {
       id: string
@@ -93,6 +96,8 @@ export interface Statements
   putMetadata: [InConv & { key: string; value: string }, never]
   conversationByKey: [{ key: string }, { id: string; name: string; expires_at: number | null }]
   foundByKey: [{ key: string }, KeyedRow]
+  /** A conversation with one of its branches. Without a name: the active one. */
+  branchInConversation: [{ id: string; name: string | null }, ListedRow]
   /** Makes other callers with the same task wait until the end of the transaction. */
   lockTask: [{ task: string; project: string | null }, never]
   conversationByTask: [{ task: string; project: string | null; now: number }, { id: string }]
@@ -192,7 +197,7 @@ export interface Statements
     LooseMessageRow,
   ]
   listMessagesDown: Statements['listMessages']
-  messagesByPrefix: [{ lo: string; hi: string }, { id: string }]
+  messagesByPrefix: [{ lo: string; hi: string }, { id: string; conversation_id: string }]
   setLabel: [AtSeq & { label: string | null }, never]
   /** Every message that does not directly follow its parent, ascending. */
   runStarts: [InConv, { seq: number; parent_seq: number }]

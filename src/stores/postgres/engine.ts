@@ -228,15 +228,16 @@ export function postgresEngine(
     const call = step.value
     const isOne = waiting.length === 1
     const statements = isOne ? statementsOf(call) : [...waiting, ...statementsOf(call), rollback]
+    let results: readonly BatchResult[]
     try {
-      const results = await link.run(statements)
-      complete(deferred, results)
-      step = program.next(callResult(call, results.at(isOne ? -1 : -2)!))
+      results = await link.run(statements)
     } catch (error) {
       // The server skips what follows an error, also the end of the transaction.
       if (!isOne && !isBroken(error)) await link.run([rollback]).catch(link.spoil)
       throw error
     }
+    complete(deferred, results)
+    step = program.next(callResult(call, results.at(isOne ? -1 : -2)!))
     return step.done ? { value: step.value } : finishByContent(program, step.value, link)
   }
 

@@ -14,7 +14,6 @@ const opening = `
   CREATE TABLE IF NOT EXISTS skein.schema_version (one int PRIMARY KEY CHECK (one = 1), version int NOT NULL);
   INSERT INTO skein.schema_version (one, version) VALUES (1, 0) ON CONFLICT DO NOTHING`
 
-const tableExists = bind(prepare(`SELECT to_regclass('skein.schema_version') IS NOT NULL AS found`), {})
 const readVersion = bind(prepare(`SELECT version FROM skein.schema_version`), {})
 const lockVersion = bind(prepare(`SELECT version FROM skein.schema_version FOR UPDATE`), {})
 const putVersion = prepare(`UPDATE skein.schema_version SET version = @version::int`)
@@ -74,8 +73,18 @@ async function migrateOn(
 }
 
 async function versionOn(link: PooledConnection): Promise<number> {
-  const [asked] = await link.run([tableExists])
-  return asked!.rows[0]!.found === 't' ? versionIn(link.run([readVersion])) : 0
+  try {
+    return await versionIn(link.run([readVersion]))
+  } catch (error) {
+    if (isWithoutStore(error)) return 0
+    throw error
+  }
+}
+
+/** Whether the table or its schema does not exist. */
+function isWithoutStore(error: unknown): boolean {
+  const state = stateOf(error)
+  return state === '42P01' || state === '3F000'
 }
 
 async function versionIn(answer: ReturnType<PooledConnection['run']>): Promise<number> {

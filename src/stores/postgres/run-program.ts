@@ -1,6 +1,7 @@
+import { NotFoundError } from '../../core/errors.ts'
 import type { Program, StatementCall, StatementResult } from '../engine/engine.ts'
 import type { ListParams } from '../engine/list-params.ts'
-import type { StatementName } from '../engine/statements.ts'
+import type { ParamsOf, StatementName } from '../engine/statements.ts'
 import type { BatchResult } from './batch.ts'
 import { type CopyRow, encodeCopy } from './binary.ts'
 import { candidateRow, completeTail, pathRow, tailRow } from './chain-rows.ts'
@@ -80,11 +81,11 @@ export function programRunner(tenant: string, leaseClock: () => LeaseClock): Pro
     let step = next
     while (!step.done) {
       const call = step.value
-      if (call.wants === 'later') {
+      if (call.wants === 'later' || call.name === 'convOf') {
         waiting.push(...statementsOf(call))
         const result = { ...unseen }
         deferred.push({ call, result, at: waiting.length - 1 })
-        step = program.next(result)
+        step = program.next(call.name === 'convOf' ? ownConv(call) : result)
       } else if (mayWait && call.wants === 'nothing' && waiting.length < mostWaiting) {
         const rows = [call.params]
         step = program.next(unseen)
@@ -137,8 +138,22 @@ export interface Deferred {
   readonly at: number
 }
 
+/** Throws NotFoundError if a conversation does not exist whose inner key was taken from its id. */
 export function complete(deferred: readonly Deferred[], results: readonly BatchResult[]): void {
-  for (const { call, result, at } of deferred) Object.assign(result, callResult(call, results[at]!))
+  for (const { call, result, at } of deferred) {
+    Object.assign(result, callResult(call, results[at]!))
+    if (call.name === 'convOf' && result.rows.length === 0)
+      throw new NotFoundError('conversation', idOf(call))
+  }
+}
+
+/** The inner key of a conversation is its id, so the next statement need not wait for it. */
+function ownConv(call: StatementCall): StatementResult {
+  return { rows: [{ conv: idOf(call) }], changes: 0 }
+}
+
+function idOf({ params }: StatementCall): string {
+  return (params as ParamsOf<'convOf'>).id
 }
 
 export function callResult({ name }: StatementCall, { rows, changes }: BatchResult): StatementResult {

@@ -10,7 +10,7 @@ import { ExpiredError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
 import type { Conv, EventRow } from '../engine/rows.ts'
-import { lockLiving, needConversation } from './lookup.ts'
+import { convOf, lockLiving } from './lookup.ts'
 
 /** Most requests that a list considers, the newest ones. */
 const mostRequests = 1_000
@@ -51,7 +51,7 @@ export function* listApprovals({
 }
 
 export function* getApproval(id: ConversationId, approval: string): Program<StoredApproval> {
-  const { conv } = yield* needConversation(id)
+  const conv = yield* convOf(id)
   return yield* needApproval(id, conv, approval)
 }
 
@@ -116,7 +116,7 @@ type ConversationRequests = readonly [id: ConversationId, conv: Conv, requests: 
 /** The newest requests, by conversation. */
 function* requestsIn(id: ConversationId | undefined): Program<readonly ConversationRequests[]> {
   if (id !== undefined) {
-    const { conv } = yield* needConversation(id)
+    const conv = yield* convOf(id)
     return [[id, conv, yield* requestsOf(conv)]]
   }
   const byConversation = new Map<string, [ConversationId, Conv, EventRow[]]>()

@@ -10,7 +10,7 @@ import { getConversation } from './conversations.ts'
 import { defaultLimit, pageOf, readCursor } from './cursor.ts'
 import { beforeRoots, headFields } from './insert-message.ts'
 import { freeKey, giveKey, takeKey } from './keys.ts'
-import { lockBranch, lockLiving, needBranch, needConversation, needMessageIn } from './lookup.ts'
+import { convOf, lockBranch, lockLiving, needBranch, needConversation, needMessageIn } from './lookup.ts'
 
 export function* listBranches(id: ConversationId, page: PageOptions): Program<Page<BranchInfo>> {
   const { conv, active_branch } = yield* needConversation(id)
@@ -216,7 +216,7 @@ function* freeArchive(conv: Conv): Program<string> {
 }
 
 export function* listAgentLinks(ref: BranchRef, page: PageOptions): Program<Page<AgentLink>> {
-  const { conv } = yield* needConversation(ref.conversationId)
+  const conv = yield* convOf(ref.conversationId)
   const { name } = yield* needBranch(conv, ref.name)
   const { limit = defaultLimit, after } = page
   const [agent, directory] = (after === undefined ? ['', ''] : readCursor(after, ['string', 'string'])) as [

@@ -1,16 +1,16 @@
 import type { Conversation, ConversationPatch, NewConversation } from '../../core/conversation.ts'
-import { KeyReusedError } from '../../core/errors.ts'
+import { KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { BranchInConversation, FoundOrCreated } from '../../core/ports.ts'
 import { fold } from '../../core/search/fold.ts'
 import { first, type Program, run } from '../engine/engine.ts'
-import { branchFromRow, conversationFromRow } from '../engine/row-to-value.ts'
+import { conversationFromRow, listedBranch } from '../engine/row-to-value.ts'
 import type { Conv, ConversationFields, ConversationRow } from '../engine/rows.ts'
 import { beforeRoots, headFields } from './insert-message.ts'
 import { giveUpKey, isExpired, takeKey } from './keys.ts'
-import { lockLiving, needBranch, needConversation } from './lookup.ts'
+import { lockLiving, needConversation } from './lookup.ts'
 
 /** A new conversation whose fields have been checked. */
 export interface ConversationRequest extends NewConversation {
@@ -25,14 +25,13 @@ export function* getConversation(id: ConversationId): Program<Conversation> {
 /** A conversation with one of its branches. Default: the active branch. */
 export function* readBranchInConversation(
   id: ConversationId,
-  branch?: string,
+  branch: string | null = null,
 ): Program<BranchInConversation> {
-  const row = yield* needConversation(id)
+  const row = yield* first('branchInConversation', { id, name: branch })
+  if (!row) throw new NotFoundError('conversation', id)
   const name = branch ?? row.active_branch
-  return {
-    conversation: conversationFromRow(row),
-    branch: branchFromRow(id, yield* needBranch(row.conv, name)),
-  }
+  if (row.branch_created_at === null) throw new NotFoundError('branch', name)
+  return { conversation: conversationFromRow(row), branch: listedBranch(row, name) }
 }
 
 export function* create(request: ConversationRequest): Program<BranchInConversation> {

@@ -5,7 +5,7 @@ import type { Page } from '../../core/listing.ts'
 import { all, type Program, run } from '../engine/engine.ts'
 import type { EventRow } from '../engine/rows.ts'
 import { aboveAll, defaultLimit, numberAfter, pageOf } from './cursor.ts'
-import { lockLiving, needConversation } from './lookup.ts'
+import { convOf, lockLiving } from './lookup.ts'
 
 export function* addEvents(id: ConversationId, events: readonly NewEvent[], now: number): Program<void> {
   const { conv, next_event } = yield* lockLiving(id)
@@ -18,7 +18,7 @@ export function* addEvents(id: ConversationId, events: readonly NewEvent[], now:
 }
 
 export function* listEvents(id: ConversationId, options: ListEvents): Program<Page<TraceEvent>> {
-  const { conv } = yield* needConversation(id)
+  const conv = yield* convOf(id)
   const { limit = defaultLimit, order = 'ascending', types = null } = options
   const params = { conv, types, limit: limit + 1 }
   const rows =

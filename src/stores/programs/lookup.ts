@@ -13,6 +13,13 @@ export function* needConversation(id: ConversationId): Program<ConversationRow> 
   return row
 }
 
+/** The inner key of a conversation, to be used by the next statement. Throws NotFoundError. */
+export function* convOf(id: ConversationId): Program<Conv> {
+  const row = yield* first('convOf', { id })
+  if (!row) throw new NotFoundError('conversation', id)
+  return row.conv
+}
+
 /** Locks a conversation for writing and returns its row. Throws NotFoundError, also for one in the
  *  trash. */
 export function* lockLiving(id: ConversationId): Program<LockRow> {

@@ -3,7 +3,7 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import type { ConversationOverview } from '../../core/overview.ts'
-import { all, type Program } from '../engine/engine.ts'
+import { all, later, type Program } from '../engine/engine.ts'
 import { messageFromRow, turnFromRow } from '../engine/row-to-value.ts'
 import type { LooseMessageRow } from '../engine/rows.ts'
 import { loadPreviews } from './content.ts'
@@ -14,8 +14,9 @@ export function* readOverviews(
 ): Program<readonly ConversationOverview[]> {
   if (conversations.length === 0) return []
   const ids = [...new Set(conversations.map(({ id }) => id))]
+  const open = yield* later('openTurnsOf', { ids })
   const facts = new Map((yield* all('overviews', { ids })).map(row => [row.id, row]))
-  const openTurns = Map.groupBy(yield* all('openTurnsOf', { ids }), row => row.conversation_id)
+  const openTurns = Map.groupBy(open(), row => row.conversation_id)
   const wanted = new Set<string>()
   for (const { branch } of conversations) if (branch.head !== null) wanted.add(branch.head)
   for (const { first_id } of facts.values()) if (first_id !== null) wanted.add(first_id)

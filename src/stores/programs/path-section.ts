@@ -3,9 +3,9 @@ import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { PathSection, PathSectionOptions, SiblingMessages, ToolTime } from '../../core/path-section.ts'
 import type { Turn } from '../../core/turn.ts'
-import { all, type Program } from '../engine/engine.ts'
+import { all, later, type Program } from '../engine/engine.ts'
 import { turnFromRow } from '../engine/row-to-value.ts'
-import type { Conv, LocatedRow, MessageRow } from '../engine/rows.ts'
+import type { Conv, EventRow, LocatedRow, MessageRow } from '../engine/rows.ts'
 import { defaultLimit } from './cursor.ts'
 import { needMessage } from './lookup.ts'
 import { readPathRows } from './read.ts'
@@ -23,13 +23,11 @@ export function* readPathSection(end: MessageId, options: PathSectionOptions): P
   const read = yield* readPathRows(located, from, before, options.blobs ?? 'whole')
   const hidden = options.wholeTurns ? yield* openFirsts(conv) : new Set<number>()
   const messages = read.messages.filter(({ turn }) => turn === null || !hidden.has(turn))
-  return {
-    messages,
-    pathMessages,
-    turns: yield* turnsOf(located, messages),
-    siblings: yield* siblingsOf(conv, messages, read.rows),
-    toolTimes: yield* toolTimesOf(conv, messages),
-  }
+  const turns = yield* turnsOf(located, messages)
+  const toolTimes = yield* toolTimesOf(conv, messages)
+  // The other two are read together with it.
+  const siblings = yield* siblingsOf(conv, messages, read.rows)
+  return { messages, pathMessages, turns: turns(), siblings, toolTimes: toolTimes() }
 }
 
 /** The depths of the section: the first one, and the one behind the last. */
@@ -46,11 +44,14 @@ function* openFirsts(conv: Conv): Program<ReadonlySet<number>> {
   return new Set((yield* all('openTurns', { conv })).map(turn => turn.first))
 }
 
-function* turnsOf({ conv, conversation_id }: LocatedRow, messages: readonly Message[]): Program<Turn[]> {
+function* turnsOf(
+  { conv, conversation_id }: LocatedRow,
+  messages: readonly Message[],
+): Program<() => Turn[]> {
   const firsts = [...new Set(messages.flatMap(({ turn }) => turn ?? []))]
-  if (firsts.length === 0) return []
-  const rows = yield* all('turnsAt', { conv, firsts })
-  return rows.map(row => turnFromRow(conversation_id as ConversationId, row))
+  if (firsts.length === 0) return () => []
+  const rows = yield* later('turnsAt', { conv, firsts })
+  return () => rows().map(row => turnFromRow(conversation_id as ConversationId, row))
 }
 
 /** The messages that are not the only child of their parent. Forks are found by their index. */
@@ -76,15 +77,19 @@ function* siblingsOf(
 
 /** When the calls of the messages ran. Some recorders store the message of a call in the event, others only
  *  the id of the call. */
-function* toolTimesOf(conv: Conv, messages: readonly Message[]): Program<ToolTime[]> {
+function* toolTimesOf(conv: Conv, messages: readonly Message[]): Program<() => ToolTime[]> {
   const keys = new Set<string>()
   for (const { id, content } of messages) {
     const calls = content.flatMap(block => (block.type === 'tool_call' ? String(block.callId) : []))
     if (calls.length > 0) for (const key of [id, ...calls]) keys.add(key)
   }
-  if (keys.size === 0) return []
+  if (keys.size === 0) return () => []
+  const rows = yield* later('toolEvents', { conv, keys: [...keys] })
+  return () => timesIn(rows())
+}
+
+function timesIn(rows: readonly EventRow[]): ToolTime[] {
   const times = new Map<string, ToolTime>()
-  const rows = yield* all('toolEvents', { conv, keys: [...keys] })
   for (const row of rows.toReversed()) {
     const { message, call, callId = call } = dataOf(row.data)
     if (typeof callId !== 'string') continue

@@ -5,7 +5,6 @@ import { first, later, type Program } from '../engine/engine.ts'
 import { conversationFromRow, listedBranch } from '../engine/row-to-value.ts'
 import { readBranchInConversation } from './conversations.ts'
 import { isExpired } from './keys.ts'
-import { needMessage } from './lookup.ts'
 
 export function* findByKey(key: string, now: number): Program<BranchInConversation | null> {
   const found = yield* first('foundByKey', { key })
@@ -26,18 +25,18 @@ const shortestPrefix = 6
 export function* resolve(text: string): Program<Resolved> {
   const colon = text.indexOf(':')
   const prefix = colon < 0 ? text : text.slice(0, colon)
-  const branch = colon < 0 ? undefined : text.slice(colon + 1)
+  const branch = colon < 0 ? null : text.slice(colon + 1)
   const idsLater = yield* idsWith(prefix)
   const byKey = yield* first('conversationByKey', { key: text })
   if (byKey)
     return { ...(yield* readBranchInConversation(byKey.id as ConversationId, byKey.name)), message: null }
   const ids = idsLater()
   // Only a conversation has branches.
-  const candidates = branch === undefined ? ids : ids.filter(one => one.kind === 'conversation')
+  const candidates = branch === null ? ids : ids.filter(one => one.message === null)
   const [only] = candidates
-  if (candidates.length > 1) throw new AmbiguousIdError(prefix, candidates.slice(0, 10))
+  if (candidates.length > 1) throw new AmbiguousIdError(prefix, candidates.slice(0, 10).map(candidateOf))
   if (!only) {
-    if (prefix.length < shortestPrefix && branch === undefined) {
+    if (prefix.length < shortestPrefix && branch === null) {
       throw new InvalidError(
         'id',
         `${JSON.stringify(prefix)} is too short: ids need at least ${shortestPrefix} characters`,
@@ -45,18 +44,21 @@ export function* resolve(text: string): Program<Resolved> {
     }
     throw new NotFoundError('id', text)
   }
-  if (only.kind === 'conversation') {
-    return { ...(yield* readBranchInConversation(only.id as ConversationId, branch)), message: null }
-  }
-  const message = yield* needMessage(only.id as MessageId)
-  return {
-    ...(yield* readBranchInConversation(message.conversation_id as ConversationId)),
-    message: only.id as MessageId,
-  }
+  return { ...(yield* readBranchInConversation(only.conversation, branch)), message: only.message }
+}
+
+/** A message, or a conversation if `message` is null. */
+interface FoundId {
+  readonly conversation: ConversationId
+  readonly message: MessageId | null
+}
+
+function candidateOf({ conversation, message }: FoundId): IdCandidate {
+  return message === null ? { kind: 'conversation', id: conversation } : { kind: 'message', id: message }
 }
 
 /** Reads the ids together with the next statement. */
-function* idsWith(prefix: string): Program<() => readonly IdCandidate[]> {
+function* idsWith(prefix: string): Program<() => readonly FoundId[]> {
   if (prefix.length < shortestPrefix) return () => []
   const lower = prefix.toLowerCase()
   const conversations = /^[0-9a-f-]{1,36}$/.test(lower)
@@ -66,8 +68,11 @@ function* idsWith(prefix: string): Program<() => readonly IdCandidate[]> {
     ? yield* later('messagesByPrefix', { lo: prefix, hi: after(prefix) })
     : () => []
   return () => [
-    ...conversations().map(row => ({ kind: 'conversation', id: row.id as ConversationId }) as const),
-    ...messages().map(row => ({ kind: 'message', id: row.id as MessageId }) as const),
+    ...conversations().map(row => ({ conversation: row.id as ConversationId, message: null })),
+    ...messages().map(row => ({
+      conversation: row.conversation_id as ConversationId,
+      message: row.id as MessageId,
+    })),
   ]
 }
 

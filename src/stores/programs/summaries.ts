@@ -9,11 +9,11 @@ import { all, first, type Program, run } from '../engine/engine.ts'
 import { dateOrNull, holderFromText, holderText, summaryFromRow } from '../engine/row-to-value.ts'
 import type { LocatedRow } from '../engine/rows.ts'
 import { aboveAll, defaultLimit, pageOf, readCursor } from './cursor.ts'
-import { lockLiving, needConversation, needMessageIn } from './lookup.ts'
+import { convOf, lockLiving, needMessageIn } from './lookup.ts'
 import type { LeaseTime } from './turns.ts'
 
 export function* listSummaries(id: ConversationId, options: OrderedPageOptions): Program<Page<Summary>> {
-  const { conv } = yield* needConversation(id)
+  const conv = yield* convOf(id)
   const { limit = defaultLimit, order = 'ascending', after } = options
   const isUp = order === 'ascending'
   const start = isUp ? -1 : aboveAll

@@ -17,7 +17,7 @@ import { holderText, turnFromRow } from '../engine/row-to-value.ts'
 import type { Conv, TurnRow } from '../engine/rows.ts'
 import { aboveAll, defaultLimit, numberAfter, pageOf } from './cursor.ts'
 import { growthOf, headFields, headPosition, insertMessage } from './insert-message.ts'
-import { lockBranch, lockLiving, needBranch, needConversation } from './lookup.ts'
+import { convOf, lockBranch, lockLiving, needBranch } from './lookup.ts'
 import { charged, checkHeldBy, heldBy } from './steps.ts'
 
 /** When a lease begins, and how long it lasts. */
@@ -27,13 +27,13 @@ export interface LeaseTime {
 }
 
 export function* findTurn(id: ConversationId, key: string): Program<Turn | null> {
-  const { conv } = yield* needConversation(id)
+  const conv = yield* convOf(id)
   const row = yield* first('turn', { conv, key })
   return row ? turnFromRow(id, row) : null
 }
 
 export function* listTurns(id: ConversationId, options: ListTurns): Program<Page<Turn>> {
-  const { conv } = yield* needConversation(id)
+  const conv = yield* convOf(id)
   const { limit = defaultLimit, order = 'ascending', status = null } = options
   const isUp = order === 'ascending'
   const range = {
@@ -57,7 +57,7 @@ export function* listTurns(id: ConversationId, options: ListTurns): Program<Page
 }
 
 export function* readDraft(id: ConversationId, key: string, page: PageOptions): Program<Page<DraftPiece>> {
-  const { conv } = yield* needConversation(id)
+  const conv = yield* convOf(id)
   yield* needTurn(conv, key)
   const { limit = defaultLimit } = page
   const after = numberAfter(page, -1)

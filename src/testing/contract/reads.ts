@@ -225,6 +225,10 @@ export const readCases: readonly ContractCase[] = [
       () => collectPages(page => store.listStretches(noConversation, page)),
       () => collectPages(page => store.listTurns(noConversation, page)),
       () => collectPages(page => store.readDraft(noConversation, 't1', page)),
+      () => collectPages(page => store.listSummaries(noConversation, page)),
+      () => store.findTurn(noConversation, 't1'),
+      () =>
+        collectPages(page => store.listAgentLinks({ conversationId: noConversation, name: 'main' }, page)),
       () => store.versionOf(noConversation),
       () => store.getBranch({ conversationId: noConversation, name: 'main' }),
     ]) {

@@ -1,49 +1,18 @@
+import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
+import { NotFoundError } from '../../../src/core/errors.ts'
 import type { SearchOptions } from '../../../src/core/listing.ts'
 import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import type { StoreRecord } from '../../../src/core/record.ts'
 import { openPostgresStore } from '../../../src/stores/postgres/index.ts'
+import { countRequests, fillConversation, requestCounter } from './count-requests.ts'
 import { freshDatabase } from './database.ts'
 import { startProxy, type Proxy as WireProxy } from './proxy.ts'
 
-/** Counts the requests that a client sends: each Sync of the extended protocol, and each simple query, makes
- *  the server answer. */
-function requestCounter(): { readonly count: number; see(sent: Buffer): void } {
-  let unread = Buffer.alloc(0)
-  let count = 0
-  return {
-    get count() {
-      return count
-    },
-    see(sent) {
-      unread = Buffer.concat([unread, sent])
-      while (unread.length >= 5) {
-        const end = 1 + unread.readInt32BE(1)
-        if (unread.length < end) return
-        if (unread[0] === 0x53 || unread[0] === 0x51) count++
-        unread = unread.subarray(end)
-      }
-    },
-  }
-}
-
-/** Counts the requests of a call. The store only reads, so it has no work in the background. */
-async function countRequests(proxy: WireProxy, store: Store, call: (store: Store) => Promise<unknown>) {
-  const requests = requestCounter()
-  proxy.cut = sent => {
-    requests.see(sent)
-    return null
-  }
-  await call(store)
-  // On the same connection, after anything that the call still sends.
-  await store.schemaVersion()
-  return requests.count
-}
-
 it('reads a conversation in one round trip each', async () => {
   const url = await freshDatabase()
-  const { conversation, branch, head } = await fill(url)
+  const { conversation, branch, head } = await fillConversation(url)
   const proxy = await startProxy(url)
   await using store = await openPostgresStore(proxy.url, { pool: { max: 1 } })
   const { next } = await store.listPath(head, { limit: 20 })
@@ -57,6 +26,11 @@ it('reads a conversation in one round trip each', async () => {
     findByKey: s => s.findByKey('cli:default'),
     listMessages: s => s.listMessages({ conversationId: conversation.id, limit: 10 }),
     getConversation: s => s.getConversation(conversation.id),
+    listTurns: s => s.listTurns(conversation.id, { status: 'open' }),
+    findTurn: s => s.findTurn(conversation.id, 't1'),
+    listSummaries: s => s.listSummaries(conversation.id),
+    listEvents: s => s.listEvents(conversation.id),
+    'a missing conversation': s => expect(s.listEvents(randomUUID())).rejects.toThrow(NotFoundError),
   }
   const nothing = await countRequests(proxy, store, async () => {})
   const counted: Record<string, number> = {}
@@ -71,28 +45,6 @@ function repeatedly(count: number, content: string, from = Date.now()): NonEmpty
     return { role: 'user', content, createdAt: new Date(from + i) } as const
   })
   return messages as unknown as NonEmpty<NewMessage>
-}
-
-/** A conversation of 61 messages on two branches. */
-async function fill(url: string) {
-  await using store = await openPostgresStore(url)
-  const { conversation, branch } = await store.create({
-    key: 'cli:default',
-    tags: ['red'],
-    directory: '/work',
-  })
-  let head = branch.head
-  for (let turn = 0; turn < 30; turn++) {
-    const messages = [
-      { role: 'user', content: `question ${turn}` },
-      { role: 'assistant', content: `answer ${turn}` },
-    ] as const
-    head = (await store.append(branch, head, messages, { turn: { key: `t${turn}`, step: 0 } })).head
-  }
-  const fork = await store.createBranch(conversation.id, head, { name: 'fork' })
-  await store.append(branch, head, [{ role: 'user', content: 'the first way' }])
-  const forked = await store.append(fork, head, [{ role: 'user', content: 'another way' }])
-  return { conversation, branch, head: forked.head }
 }
 
 /** The number of hits of a search, and of its requests. `nothing` is what a count of no call has. */
@@ -112,7 +64,7 @@ async function countSearch(
 
 it('searches in two round trips', async () => {
   const url = await freshDatabase()
-  const { conversation } = await fill(url)
+  const { conversation } = await fillConversation(url)
   {
     await using store = await openPostgresStore(url, { indexing: 'manual' })
     const { branch } = await store.create({ key: 'unindexed' })
@@ -283,7 +235,7 @@ it('searches in two round trips if many messages have blobs', async () => {
 it('writes the records of a conversation in a few round trips', async () => {
   const records: StoreRecord[] = []
   const from = await freshDatabase()
-  const { conversation } = await fill(from)
+  const { conversation } = await fillConversation(from)
   {
     await using store = await openPostgresStore(from)
     for await (const record of store.readRecords(conversation.id))

@@ -35,6 +35,7 @@ export const conversationQueries = {
     FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid`,
   ],
   versionById: `SELECT version FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid`,
+  convOf: `SELECT id AS conv FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid`,
   insertConversation: `
     INSERT INTO skein.conversations (
       tenant, id, kind, title, title_folded, model, label, channel, directory, project, task, owner, parent_id,
@@ -89,6 +90,13 @@ export const conversationQueries = {
     FROM skein.branches b JOIN LATERAL (
       SELECT * FROM skein.conversations x WHERE x.tenant = @tenant::text AND x.id = b.conv OFFSET 0) c ON true
     WHERE b.tenant = @tenant::text AND b.key = @key::text`,
+  branchInConversation: `
+    SELECT ${shownColumns}, ${listedBranchColumns}
+    FROM skein.conversations c LEFT JOIN LATERAL (
+      SELECT * FROM skein.branches x
+      WHERE x.tenant = @tenant::text AND x.conv = c.id AND x.name = coalesce(@name::text, c.active_branch)
+      OFFSET 0) b ON true
+    WHERE c.tenant = @tenant::text AND c.id = @id::uuid`,
   // Until the end of the transaction, so it works through any connection pooler. Two tasks with the same hash
   // only wait for each other.
   lockTask: `

@@ -132,7 +132,7 @@ export const messageQueries = {
   listMessages: listMessages('ASC'),
   listMessagesDown: listMessages('DESC'),
   messagesByPrefix: `
-    SELECT id FROM skein.messages
+    SELECT id, conv AS conversation_id FROM skein.messages
     WHERE tenant = @tenant::text AND id >= @lo::text AND id < @hi::text ORDER BY id LIMIT 11`,
   setLabel: `
     UPDATE skein.messages SET label = @label::text

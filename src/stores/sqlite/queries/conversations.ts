@@ -24,6 +24,7 @@ export const conversationQueries = {
     SELECT c AS conv, id, title, active_branch, next_seq, next_event, coalesce(unindexed_from, next_seq) AS indexed_seq, trashed_at, purging
     FROM skein_conversations WHERE id = @id`,
   versionById: `SELECT version FROM skein_conversations WHERE id = @id`,
+  convOf: `SELECT c AS conv FROM skein_conversations WHERE id = @id`,
   insertConversation: `
     INSERT INTO skein_conversations (
       id, kind, title, title_folded, model, label, channel, directory, project, task, owner, parent_id,
@@ -58,6 +59,9 @@ export const conversationQueries = {
   foundByKey: `
     SELECT ${shownColumns}, ${listedBranchColumns}, b.name AS branch_name
     FROM skein_branches b JOIN skein_conversations c ON c.c = b.conv WHERE b.key = @key`,
+  branchInConversation: `
+    SELECT ${shownColumns}, ${listedBranchColumns} FROM skein_conversations c
+    LEFT JOIN skein_branches b ON b.conv = c.c AND b.name = coalesce(@name, c.active_branch) WHERE c.id = @id`,
   // The transaction locks the whole file, so no further lock is needed.
   lockTask: `SELECT 1 WHERE false`,
   conversationByTask: `

@@ -118,7 +118,9 @@ export const messageQueries = {
     SELECT seq, id FROM skein_messages WHERE conv = @conv AND seq BETWEEN @lo AND @hi ORDER BY seq`,
   listMessages: listMessages('ASC'),
   listMessagesDown: listMessages('DESC'),
-  messagesByPrefix: `SELECT id FROM skein_messages WHERE id >= @lo AND id < @hi ORDER BY id LIMIT 11`,
+  messagesByPrefix: `
+    SELECT m.id, c.id AS conversation_id FROM skein_messages m JOIN skein_conversations c ON c.c = m.conv
+    WHERE m.id >= @lo AND m.id < @hi ORDER BY m.id LIMIT 11`,
   setLabel: `UPDATE skein_messages SET label = @label WHERE conv = @conv AND seq = @seq`,
   runStarts: `
     SELECT seq, parent_seq FROM skein_messages INDEXED BY skein_messages_fork
