@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Pool } from 'pg'
+import { createAgent } from '../../src/agent/agent.ts'
+import type { Model } from '../../src/core/model.ts'
 import { openPostgresStore } from '../../src/stores/postgres/index.ts'
 import { throughPort } from '../../test/support/dial-postgres.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
@@ -36,6 +38,10 @@ const whyResume =
   'two requests are twice the delay, because the tail begins at the head that the first one returns. The rest ' +
   'is the time of both sides for finding and for the 60 kB of a tail, which hand-written SQL takes as well: ' +
   'the note has its ratio. A busy machine adds to both, because each message wakes a process.'
+
+const whySend =
+  'each of the four requests needs the result of the one before. The question is stored with a commit that ' +
+  'waits for the disk.'
 
 export const callersSuite: Suite = {
   name: 'callers',
@@ -93,7 +99,7 @@ export const callersSuite: Suite = {
       lines.push(
         throughput('append a turn, 32 callers', await compare(32, 5, works), 0.8, whyAppendTakesLonger),
       )
-      lines.push(await overSlowNetwork(urls, rounds))
+      lines.push(...(await overSlowNetwork(urls, rounds)))
       await pool.end()
       return lines
     } finally {
@@ -154,7 +160,10 @@ async function fill(contender: PostgresContender): Promise<string[]> {
 
 /** Finds a conversation by its key and reads its tail, through a proxy that holds every answer back. So does
  *  hand-written SQL, in as many requests. */
-async function overSlowNetwork(urls: Record<'floor' | 'ours', string>, rounds: number): Promise<Line> {
+async function overSlowNetwork(
+  urls: Record<'floor' | 'ours', string>,
+  rounds: number,
+): Promise<readonly Line[]> {
   await using proxy = await startSlowProxy(urls.ours)
   await using floorProxy = await startSlowProxy(urls.floor)
   await using store = await openPostgresStore(proxy.url, { pool: { max: 1 }, indexing: 'manual' })
@@ -162,6 +171,21 @@ async function overSlowNetwork(urls: Record<'floor' | 'ours', string>, rounds: n
   floorPool.on('error', () => {})
   const floor = await openPostgresFloor(floorPool)
   const key = `work:${workId(0)}`
+  let asked = 0
+  const model: Model = {
+    id: 'scripted',
+    async *stream() {
+      asked = performance.now()
+      const answer = {
+        content: [{ type: 'text', text: 'ok' }],
+        finish: 'stop',
+        usage: {},
+        model: null,
+      } as const
+      yield { type: 'answer', answer }
+    },
+  }
+  await using agent = createAgent({ store, model, window: { limit: 125_000, maxMessages: 40 } })
   const works = {
     trip: () => floorPool.query('SELECT 1'),
     resume: async () => {
@@ -174,16 +198,27 @@ async function overSlowNetwork(urls: Record<'floor' | 'ours', string>, rounds: n
     },
   }
   const names = ['trip', 'resume', 'floor'] as const
-  const took: Record<keyof typeof works, number[][]> = { trip: [], resume: [], floor: [] }
+  const took: Record<keyof typeof works | 'send', number[][]> = { trip: [], resume: [], floor: [], send: [] }
+  /** Microseconds until the model is called. */
+  const send = async () => {
+    const start = performance.now()
+    await agent.ask('work:agent', 'And now?')
+    return (asked - start) * 1_000
+  }
   for (const name of names) await timeEach(50, works[name])
+  for (let i = 0; i < 50; i++) await send()
   for (let round = 0; round < rounds; round++) {
-    for (const name of names) took[name].push([])
-    for (let group = 0; group < groups; group++)
+    for (const name of [...names, 'send'] as const) took[name].push([])
+    for (let group = 0; group < groups; group++) {
       for (const name of group % 2 === 0 ? names : names.toReversed())
         took[name][round]!.push(median(await timeEach(10, works[name])))
+      const sent: number[] = []
+      for (let i = 0; i < 10; i++) sent.push(await send())
+      took.send[round]!.push(median(sent))
+    }
   }
   await floorPool.end()
-  return {
+  const resumed: Line = {
     work: `PostgreSQL: find and tail, ${delayMs} ms of network delay, ÷ a round trip`,
     floor: time(middle(took.trip)),
     ours: time(middle(took.resume)),
@@ -192,6 +227,16 @@ async function overSlowNetwork(urls: Record<'floor' | 'ours', string>, rounds: n
     note: `hand-written SQL: ${(middle(took.floor) / middle(took.trip)).toFixed(2)}`,
     why: whyResume,
   }
+  const answered: Line = {
+    work: `PostgreSQL: an agent, from send() to its model, ${delayMs} ms of network delay, ÷ a round trip`,
+    floor: time(middle(took.trip)),
+    ours: time(middle(took.send)),
+    ratio: pairedRatio(took.send, took.trip),
+    goal: 5.5,
+    note: 'four requests: find, store the question, tail, summaries',
+    why: whySend,
+  }
+  return [resumed, answered]
 }
 
 interface SlowProxy extends AsyncDisposable {
