@@ -8,6 +8,8 @@ export interface Task {
   readonly suite: string
   readonly task: string
   readonly args: object
+  /** Variables in addition to those of this process. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** A process that measures one group per request and idles in between. */
@@ -41,7 +43,7 @@ export function startSteps<T>(task: Task): Steps<T> {
   const flags = process.env.SKEIN_BENCH_NODE_FLAGS?.split(' ') ?? []
   const worker = join(import.meta.dirname, 'worker.ts')
   const child = spawn(process.execPath, [...flags, worker, JSON.stringify(task)], {
-    env,
+    env: { ...env, ...task.env },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   running.add(child)

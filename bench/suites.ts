@@ -8,6 +8,7 @@ import { cliSuite } from './rows/cli.ts'
 import { coldSuite } from './rows/cold.ts'
 import { contextSuite } from './rows/context.ts'
 import { copySuite } from './rows/copy.ts'
+import { diskSuite } from './rows/disk.ts'
 import { dispatchSuite } from './rows/dispatch.ts'
 import { fitSuite } from './rows/fit.ts'
 import { followSuite } from './rows/follow.ts'
@@ -52,6 +53,7 @@ export const suites: readonly Suite[] = [
   poolerSuite,
   usersSuite,
   dispatchSuite,
+  diskSuite,
   copySuite,
   httpSuite,
   followSuite,

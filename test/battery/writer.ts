@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import type { BranchRef } from '../../src/core/branch.ts'
+import { OutcomeUnknownError } from '../../src/core/errors.ts'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
@@ -9,9 +10,11 @@ import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 /** A process that writes turns until it is killed, or until it has written the requested number, and reports
  *  over a pipe which of them were acknowledged. */
 
-/** Its mode. All except `honest`, `parallel` and `normal` are wrong on purpose, for the negative controls. */
+/** Its mode. All except the first four are wrong on purpose, for the negative controls. */
 export type Manner =
   | 'honest'
+  /** Repeats a turn with its key if the disk did not confirm it. */
+  | 'retrying'
   /** Writes several conversations side by side, so that their turns share transactions. */
   | 'parallel'
   /** Does not wait for the disk. */
@@ -71,11 +74,28 @@ async function write(
     for (const [i, message] of messages.entries()) {
       if (manner !== 'piecemeal' && i > 0) break
       const part = manner === 'piecemeal' ? [message] : messages
-      head = (await store.append(branch, head, part)).head
+      if (manner === 'retrying') head = await appendUntilStored(store, branch, head, part, `${key} ${turn}`)
+      else head = (await store.append(branch, head, part)).head
     }
     if (manner !== 'early') tell(`stored ${turn} ${key}`)
     // Yields as a real process does, so that checkpoints and other work can run.
     await new Promise(setImmediate)
+  }
+}
+
+async function appendUntilStored(
+  store: Store,
+  branch: BranchRef,
+  head: MessageId | null,
+  messages: readonly NewMessage[],
+  key: string,
+): Promise<MessageId> {
+  try {
+    return (await store.append(branch, head, messages, { turn: { key, step: 0 } })).head
+  } catch (error) {
+    if (!(error instanceof OutcomeUnknownError)) throw error
+    tell(`unknown ${key}`)
+    return appendUntilStored(store, branch, head, messages, key)
   }
 }
 

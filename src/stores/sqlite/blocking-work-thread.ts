@@ -18,16 +18,26 @@ const script = `
   const { addon } = workerData
   const open = file =>
     new Database(file, { fileMustExist: true, timeout: 0, ...(addon && { nativeBinding: addon }) })
-  const copyLog = file => {
+  const copyLog = ({ file, isWhole }) => {
     const db = open(file)
     try {
       if (process.platform === 'darwin') db.pragma('fullfsync = ON')
       const [{ busy, checkpointed }] = db.pragma('wal_checkpoint(PASSIVE)')
       const [{ log }] = db.pragma('wal_checkpoint(NOOP)')
       if (busy === 0 && log - checkpointed > 200) db.pragma('wal_checkpoint(PASSIVE)')
+      if (isWhole) restartLog(db)
     } finally {
       db.close()
     }
+  }
+  // The first commit after a complete checkpoint starts the log again, and syncs its header.
+  const restartLog = db => {
+    const [{ busy, log, checkpointed }] = db.pragma('wal_checkpoint(FULL)')
+    if (busy !== 0 || checkpointed < log) return
+    db.pragma('synchronous = NORMAL')
+    db.transaction(() => {
+      db.pragma('user_version = ' + db.pragma('user_version', { simple: true }))
+    }).immediate()
   }
   const writers = new Map()
   const writerOf = ({ writer, file, settings }) => {
@@ -92,7 +102,7 @@ const script = `
     child.on('close', code => parentPort.postMessage({ id, isDone: code === 0 }))
     parentPort.postMessage({ id, pid: child.pid })
   }
-  const works = { copy: ({ file }) => copyLog(file), transact, release }
+  const works = { copy: copyLog, transact, release }
   parentPort.on('message', ({ id, kind, work }) => {
     try {
       if (kind === 'keep') keep(work)
@@ -104,6 +114,13 @@ const script = `
     }
   })
   parentPort.postMessage({ id: 0 })`
+
+/** A file whose log is copied. */
+interface CopyLog {
+  readonly file: string
+  /** Whether the thread also copies the last pages, and starts the log again. Other writers wait for it. */
+  readonly isWhole: boolean
+}
 
 /** A program to run in a process of its own. */
 interface StartProcess {
@@ -152,7 +169,7 @@ export type PartAnswer =
 /** Work for the thread, and its answer: a file whose log is copied, a program, a part of a transaction, or
  *  the end of a writer. */
 interface ThreadWork {
-  readonly copy: [{ readonly file: string }, string]
+  readonly copy: [CopyLog, string]
   readonly start: [StartProcess, string]
   readonly transact: [TransactionPart, PartAnswer]
   readonly release: [{ readonly writer: number }, string]

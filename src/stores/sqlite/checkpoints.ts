@@ -39,9 +39,9 @@ export interface Checkpoints {
 export type BlockingWorkThread = typeof import('./blocking-work-thread.ts')
 
 /** By default SQLite makes a checkpoint inside the commit of an append. Here it runs after the callers have
- *  their results, so that no append waits for it. A busy process and bulk work have it made by a thread; a
- *  process that rarely needs one makes it itself, between two appends. */
-export function checkpoints(db: Database): Checkpoints {
+ *  their results, so that no append waits for it. A busy process, bulk work and a process with a slow disk
+ *  have it made by a thread; another one that rarely needs one makes it itself, between two appends. */
+export function checkpoints(db: Database, isDiskSlow: () => boolean = () => false): Checkpoints {
   let writes = 0
   let isDue = false
   let most = pagesPerCheckpoint
@@ -76,7 +76,7 @@ export function checkpoints(db: Database): Checkpoints {
       if (isLong(state, most)) {
         // Other processes do not wait for a thread of this one, and would write more than it copies.
         const isAlone = state.checkpointed <= 0
-        if (isBulk || (isAlone && thread?.isThreadReady())) copyInThread()
+        if (isBulk || isDiskSlow() || (isAlone && thread?.isThreadReady())) copyInThread()
         else checkpointSoon()
       }
     }
@@ -107,12 +107,16 @@ export function checkpoints(db: Database): Checkpoints {
   }
 
   /** Has the thread copy the log, several times if others write meanwhile, and copies the last few pages
-   *  here. Without a thread, all of them are copied here. */
+   *  here. With a slow disk, the thread copies those too: each checkpoint waits for two syncs. Without a
+   *  thread, all of them are copied here. */
   async function copyByThread(least: number): Promise<void> {
     const { askThread } = await loadThread()
+    const isWhole = isDiskSlow()
     for (let passes = 1; passes <= mostPasses; passes++) {
-      const answer = db.open ? await askThread('copy', { file: fullPathOf(db) }, { isIdle: false }) : null
+      const work = { file: db.open ? fullPathOf(db) : '', isWhole }
+      const answer = db.open ? await askThread('copy', work, { isIdle: false }) : null
       if (answer === null) return checkpoint(least)
+      if (isWhole) return
       if (!db.open || uncopiedPages() < pagesPerBulkCheckpoint) break
     }
     checkpoint(1)

@@ -17,6 +17,7 @@ import { checkpoints } from './checkpoints.ts'
 import { ftsQuery } from './dialect.ts'
 import { isBusy, translate } from './errors.ts'
 import { closedError, groupCommit } from './group-commit.ts'
+import { type LogFile, logSync } from './log-sync.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
 import { compileTexts, textKey, valuesOf } from './statement-texts.ts'
 import { threadWriter } from './thread-writes.ts'
@@ -32,8 +33,10 @@ export interface SqliteEngineOptions {
   readonly file?: string
   /** Whether closing the engine closes the handle, and whether the engine makes checkpoints. */
   readonly owned: boolean
-  /** Milliseconds, for the time that a group of writes may take. Default: the clock of the machine. */
+  /** Milliseconds, for the time that a group of writes or a sync takes. Default: the clock of the machine. */
   readonly clock?: () => number
+  /** How the log is synced. Default: by the operating system. */
+  readonly logFile?: LogFile
 }
 
 /** Transactions on one handle. A program runs synchronously from begin to commit, so no other code of this
@@ -48,18 +51,21 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   const commit = runner(db, 'COMMIT')
   const savepoint = runner(db, 'SAVEPOINT skein')
   const release = runner(db, 'RELEASE skein')
-  const log = owned ? checkpoints(db) : null
+  const clock = options.clock ?? Date.now
+  const disk = owned ? logSync(db, clock, options.logFile) : null
+  const log = disk ? checkpoints(db, disk.isSlow) : null
   const thread = log ? threadWriter(db, log) : null
   const group = log
     ? groupCommit(db, {
         file,
-        clock: options.clock ?? Date.now,
+        clock,
         runAlone,
         isForThread: mode => thread!.writes(mode),
-        runInThread: (program, mode, values) => thread!.run(program, mode, values),
-        begin: beginImmediate,
+        runInThread,
+        begin: beginGroup,
         runNested,
         commit: commitGroup,
+        sync: mode => (waitsForDisk(mode) ? disk!.sync(mode === 'large') : null),
         wrote: log.wrote,
         copyToWaitFor: log.copyToWaitFor,
       })
@@ -149,7 +155,8 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   /** Synchronous: a setting that is changed for one write must not affect another. Throws a busy error only
    *  if nothing has begun. */
   function runAlone<T>(program: () => Program<T>, mode: WriteMode): T {
-    const restore = isDurable(mode) ? undefined : change(mode)
+    const isSyncedLater = disk?.takesOver() ?? false
+    const restore = isSyncedLater || isDurable(mode) ? undefined : change(mode)
     try {
       // Take the write lock before reading the head, or two processes could both see the old one.
       beginImmediate()
@@ -184,6 +191,21 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
       if (db.inTransaction) db.exec('ROLLBACK TO skein; RELEASE skein')
       throw error
     }
+  }
+
+  function runInThread(
+    program: () => Program<unknown>,
+    mode: WriteMode,
+    values: LargeProgram<unknown>['values'],
+  ) {
+    // The thread syncs a commit if this handle does.
+    disk!.takesOver()
+    return thread!.run(program, mode, values)
+  }
+
+  function beginGroup(): void {
+    disk!.takesOver()
+    beginImmediate()
   }
 
   function commitGroup(): void {
@@ -242,7 +264,10 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     const copying = log?.copying()
     if (copying) await copying
     if (thread?.isOpen()) await thread.close()
+    const syncing = disk!.pending()
+    if (syncing) await syncing
     if (db.open) db.close()
+    disk!.close()
   }
 }
 
@@ -251,6 +276,11 @@ type ChangingMode = Exclude<WriteMode, 'durable' | 'large'>
 
 function isDurable(mode: WriteMode): mode is 'durable' | 'large' {
   return mode === 'durable' || mode === 'large'
+}
+
+/** Whether the answer waits until the transaction is on the disk. */
+function waitsForDisk(mode: WriteMode): boolean {
+  return mode !== 'relaxed' && mode !== 'bulk' && mode !== 'removingSome'
 }
 
 const relaxed = ['synchronous', 'NORMAL'] as const

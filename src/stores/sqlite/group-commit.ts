@@ -34,6 +34,9 @@ export interface GroupEngine {
   /** Runs a program in a savepoint of the current transaction. */
   runNested(program: () => Program<unknown>): unknown
   commit(): void
+  /** Makes a committed transaction durable, if its mode requires it. Returns null when it is, or else a
+   *  promise. Throws if the disk does not confirm it. */
+  sync(mode: WriteMode): Promise<void> | null
   /** Called after each transaction with the number of its writes, and whether it is bulk work. Returns
    *  whether a checkpoint is due when the event loop turns. */
   wrote(count: number, isBulk: boolean): boolean
@@ -66,6 +69,9 @@ interface WaitingWrite {
   isHere: boolean
 }
 
+/** The end of a program: its result, or why it wrote nothing. */
+type Outcome = { readonly result: unknown } | { readonly error: unknown }
+
 /** Group commit: the first write of a tick runs at once; those that follow share a transaction and one sync
  *  of the disk. Each has its own savepoint and its own answer, which it gets after the commit. Writes take
  *  effect in the order of the calls. */
@@ -89,8 +95,8 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
       countWrite()
       noteCommit(1, mode)
       collect()
-      const copying = engine.copyToWaitFor(isBulk(mode))
-      return copying ? copying.then(() => result) : Promise.resolve(result)
+      const unfinished = syncAndCopy(mode)
+      return unfinished ? unfinished.then(() => result) : Promise.resolve(result)
     } catch (error) {
       if (!isBusy(error)) return Promise.reject(translate(error, engine.file))
     }
@@ -175,19 +181,19 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
 
   /** Other writes wait meanwhile, as they would for a transaction of this handle. */
   async function writeInThread(write: WaitingWrite): Promise<void> {
-    const { program, mode, values, resolve, reject } = write
-    let answer: () => void
+    const { program, mode, values } = write
+    let outcome: Outcome
     try {
       const written = await engine.runInThread(program, mode, values)
-      if (written) answer = () => resolve(written.result)
-      else write.isHere = true
+      outcome = { result: written?.result }
+      write.isHere = written === null
     } catch (error) {
-      answer = () => reject(translate(error, engine.file))
+      outcome = { error: translate(error, engine.file) }
     }
     if (!write.isHere) {
       waiting.shift()
       noteCommit(1, mode)
-      answerAfterCopy(mode, answer!)
+      answer([write], [outcome], mode)
     }
     writeWaiting()
   }
@@ -210,25 +216,55 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     else writeOne(next!)
   }
 
-  function writeOne({ program, mode, resolve, reject }: WaitingWrite): void {
-    let answer: () => void
+  function writeOne(write: WaitingWrite): void {
+    const { program, mode } = write
+    let outcome: Outcome
     try {
-      const result = engine.runAlone(program, mode)
-      answer = () => resolve(result)
+      outcome = { result: engine.runAlone(program, mode) }
     } catch (error) {
       if (isBusy(error)) throw error
-      answer = () => reject(translate(error, engine.file))
+      outcome = { error: translate(error, engine.file) }
     }
     waiting.shift()
     countWrite()
     noteCommit(1, mode)
-    answerAfterCopy(mode, answer)
+    answer([write], [outcome], mode)
   }
 
-  function answerAfterCopy(mode: WriteMode, answer: () => void): void {
+  /** Answers the writes of a transaction when it is on the disk. */
+  function answer(writes: readonly WaitingWrite[], outcomes: readonly Outcome[], mode: WriteMode): void {
+    const settle = () => {
+      for (const [i, { resolve, reject }] of writes.entries()) {
+        const outcome = outcomes[i]!
+        if ('error' in outcome) reject(outcome.error)
+        else resolve(outcome.result)
+      }
+    }
+    const fail = (error: unknown) => {
+      for (const [i, { reject }] of writes.entries()) {
+        const outcome = outcomes[i]!
+        reject('error' in outcome ? outcome.error : error)
+      }
+    }
+    if (outcomes.every(outcome => 'error' in outcome)) {
+      settle()
+      return
+    }
+    try {
+      const unfinished = syncAndCopy(mode)
+      if (unfinished) void unfinished.then(settle, fail)
+      else settle()
+    } catch (error) {
+      fail(error)
+    }
+  }
+
+  /** What remains to be done before a transaction is answered: its sync, and a checkpoint that it waits
+   *  for. */
+  function syncAndCopy(mode: WriteMode): Promise<unknown> | null {
+    const syncing = engine.sync(mode)
     const copying = engine.copyToWaitFor(isBulk(mode))
-    if (copying) void copying.then(answer)
-    else answer()
+    return syncing && copying ? Promise.all([syncing, copying]) : (syncing ?? copying)
   }
 
   function writeGroup(): void {
@@ -239,23 +275,22 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
       waiting.shift()!.reject(translate(error, engine.file))
       return
     }
-    const answers: (() => void)[] = []
-    for (const { program, resolve, reject } of groupOf(waiting)) {
+    const outcomes: Outcome[] = []
+    for (const { program } of groupOf(waiting)) {
       try {
-        const result = engine.runNested(program)
-        answers.push(() => resolve(result))
+        outcomes.push({ result: engine.runNested(program) })
       } catch (error) {
-        answers.push(() => reject(translate(error, engine.file)))
+        outcomes.push({ error: translate(error, engine.file) })
       }
       countWrite()
       // Some failures of the disk roll back the whole transaction.
       if (!db.inTransaction) {
-        for (const one of waiting.slice(0, answers.length)) one.isAlone = true
+        for (const one of waiting.slice(0, outcomes.length)) one.isAlone = true
         return
       }
       if (isTickFull()) break
     }
-    const group = waiting.splice(0, answers.length)
+    const group = waiting.splice(0, outcomes.length)
     try {
       engine.commit()
     } catch (error) {
@@ -263,9 +298,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
       return
     }
     noteCommit(group.length, 'durable')
-    answerAfterCopy('durable', () => {
-      for (const answer of answers) answer()
-    })
+    answer(group, outcomes, 'durable')
   }
 
   function countWrite(): void {

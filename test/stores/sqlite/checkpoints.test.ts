@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fdatasyncSync, mkdtempSync, openSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
@@ -9,8 +9,10 @@ import type { BranchRef } from '../../../src/core/branch.ts'
 import type { MessageId } from '../../../src/core/ids.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import { type Engine, run } from '../../../src/stores/engine/engine.ts'
+import { askThread } from '../../../src/stores/sqlite/blocking-work-thread.ts'
 import { pagesPerCheckpoint } from '../../../src/stores/sqlite/checkpoints.ts'
 import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
+import { handleSettings } from '../../../src/stores/sqlite/handle-settings.ts'
 import { openSqliteStore } from '../../../src/stores/sqlite/index.ts'
 import { migrateFile } from '../../../src/stores/sqlite/migrate.ts'
 import { storeOver } from '../../../src/stores/store/store-over.ts'
@@ -118,6 +120,55 @@ describe('the write-ahead log', () => {
     }
     expect(longest).toBeLessThan(2_000)
     expect(statSync(file).size).toBeGreaterThan(20_000_000)
+  })
+
+  it('is copied and started again by the thread if the disk is slow', async () => {
+    await store.close()
+    db = new BetterSqlite3(file, { timeout: 0 })
+    db.exec(handleSettings('FULL'))
+    const asked: string[] = []
+    const { pragma } = db
+    db.pragma = (text, options) => {
+      asked.push(text)
+      return pragma.call(db, text, options)
+    }
+    let now = 0
+    const syncAtOnce = (descriptor: number) => {
+      now += 2
+      fdatasyncSync(descriptor)
+    }
+    const logFile = {
+      open: (path: string) => openSync(path, 'r+'),
+      syncAtOnce,
+      sync: async (descriptor: number) => syncAtOnce(descriptor),
+      close: closeSync,
+    }
+    engine = sqliteEngine(db, { source: systemSource, owned: true, clock: () => now, logFile })
+    store = storeOver(engine, async () => 1)
+    let longest = 0
+    let restarts = 0
+    let before = 0
+    for (let i = 0; i < 200; i++) {
+      await append()
+      const pages = pagesInLog()
+      if (pages < before) restarts++
+      longest = Math.max(longest, pages)
+      before = pages
+    }
+    expect(longest).toBeLessThan(2 * pagesPerCheckpoint + 1_000)
+    expect(restarts).toBeGreaterThan(0)
+    expect(asked.filter(text => /wal_checkpoint\((PASSIVE|FULL)\)/.test(text))).toEqual([])
+  })
+
+  it('begins with one page after the thread has started it again, and otherwise when a writer does', async () => {
+    await append()
+    const before = pagesInLog()
+    await askThread('copy', { file, isWhole: false }, { isIdle: false })
+    expect(pagesInLog()).toBe(before)
+    await askThread('copy', { file, isWhole: true }, { isIdle: false })
+    expect(pagesInLog()).toBe(1)
+    await append()
+    expect(pagesInLog()).toBeGreaterThan(1)
   })
 
   it('is gone when the store is closed during a copy', async () => {

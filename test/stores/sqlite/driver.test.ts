@@ -199,26 +199,6 @@ describe('a handle of SQLite', () => {
     }
     return settings.at(-1)
   }
-
-  it('waits for the disk again after drafts, also if they had to wait for the lock', async () => {
-    const { engine, db } = await openHandle()
-    const { db: other } = await openHandle()
-    const synchronous = () => db.pragma('synchronous', { simple: true })
-    function* look(): Program<unknown> {
-      yield* run('putState', { name: 'x', value: 1 })
-      return synchronous()
-    }
-    other.exec('BEGIN IMMEDIATE')
-    const writes = Promise.all([
-      engine.write(look, 'relaxed'),
-      engine.write(look),
-      engine.write(look, 'relaxed'),
-      engine.write(look),
-    ])
-    setTimeout(() => other.exec('COMMIT'), 100)
-    expect(await writes).toEqual([1, 2, 1, 2])
-    expect(synchronous()).toBe(2)
-  })
 })
 
 describe('the search index of SQLite', () => {

@@ -190,6 +190,7 @@ describe('transactions of long work', () => {
       begin: () => undefined,
       runNested: () => undefined,
       commit: () => undefined,
+      sync: () => null,
       wrote: () => false,
       copyToWaitFor: () => null,
     }

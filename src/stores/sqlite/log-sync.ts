@@ -1,0 +1,163 @@
+import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
+import { promisify } from 'node:util'
+import type { Database } from 'better-sqlite3'
+import { OutcomeUnknownError } from '../../core/errors.ts'
+import { fullPathOf } from './checkpoints.ts'
+
+/** A disk that takes this long for a sync is slow: the event loop runs meanwhile. Other syncs are made at
+ *  once, because the thread pool would add 20 to 40 µs to each. */
+const slowMs = 2
+
+/** SQLite's number for a commit that waits for the disk. */
+const full = 2
+
+/** The calls of the operating system that make the log durable. */
+export interface LogFile {
+  open(path: string): number
+  /** Waits for the disk, and blocks the process meanwhile. */
+  syncAtOnce(descriptor: number): void
+  sync(descriptor: number): Promise<void>
+  close(descriptor: number): void
+}
+
+/** SQLite has no locks on the log, so a second descriptor of it releases none (decision 91). */
+const systemLogFile: LogFile = {
+  // Windows syncs only descriptors that may write.
+  open: path => openSync(path, 'r+'),
+  syncAtOnce: fdatasyncSync,
+  sync: promisify(fdatasync),
+  close: closeSync,
+}
+
+/** Makes the transactions of a handle durable: syncs the log after the commit, when other processes may write
+ *  again, and before the caller gets an answer. SQLite would sync while it holds the write lock. */
+export interface LogSync {
+  /** Whether commits of the handle leave the sync to us. The first call decides, and changes the setting of
+   *  the handle. To be called outside a transaction. */
+  takesOver(): boolean
+  /** Syncs all transactions that are committed. Returns null when it is done, or else a promise. A large
+   *  transaction is never synced at once. Throws OutcomeUnknownError if the disk does not confirm it. */
+  sync(isLarge?: boolean): Promise<void> | null
+  /** The end of the syncs that have begun, if there are any. Does not reject. */
+  pending(): Promise<void> | null
+  /** Whether the last sync took long. */
+  isSlow(): boolean
+  close(): void
+}
+
+/** `clock` returns milliseconds. */
+export function logSync(db: Database, clock: () => number, file: LogFile = systemLogFile): LogSync {
+  let isOurs: boolean | undefined
+  let descriptor: number | undefined
+  let isSlow = false
+  /** Whether a sync has failed, and the log has not been copied into the file since. */
+  let isUncertain = false
+  let running: Promise<void> | null = null
+  /** The sync that begins after the one that is running, for all transactions committed by then. */
+  let next: Promise<void> | null = null
+
+  return {
+    takesOver: () => (isOurs ??= takeOver()),
+    sync,
+    isSlow: () => isSlow,
+    pending: () => (next ?? running)?.catch(() => undefined) ?? null,
+    close,
+  }
+
+  function takeOver(): boolean {
+    if (db.memory || db.readonly) return false
+    if ((db.pragma('synchronous', { simple: true }) as number) < full) return false
+    // Some file systems have no shared memory, and SQLite keeps a rollback journal there.
+    if (db.pragma('journal_mode', { simple: true }) !== 'wal') return false
+    try {
+      descriptor = file.open(`${fullPathOf(db)}-wal`)
+    } catch {
+      return false // SQLite syncs each commit, as it did so far.
+    }
+    db.pragma('synchronous = NORMAL')
+    return true
+  }
+
+  function sync(isLarge = false): Promise<void> | null {
+    if (descriptor === undefined) return null
+    if (isSlow || isLarge || running || next) {
+      next ??= running ? running.then(startSoon, startSoon) : startSoon()
+      return next
+    }
+    if (isUncertain) copyLog()
+    else syncAtOnce(descriptor)
+    return null
+  }
+
+  function syncAtOnce(log: number): void {
+    const began = clock()
+    try {
+      file.syncAtOnce(log)
+    } catch (error) {
+      isUncertain = true
+      throw unconfirmed(error)
+    }
+    isSlow = clock() - began >= slowMs
+  }
+
+  /** By the next turn of the event loop, callers that were answered together have written again, and share
+   *  the sync. */
+  function startSoon(): Promise<void> {
+    return new Promise(resolve => {
+      setImmediate(() => resolve(start()))
+    })
+  }
+
+  function start(): Promise<void> {
+    next = null
+    running = syncInPool().finally(() => {
+      running = null
+    })
+    return running
+  }
+
+  async function syncInPool(): Promise<void> {
+    if (isUncertain) return copyLog()
+    const began = clock()
+    try {
+      await file.sync(descriptor!)
+    } catch (error) {
+      isUncertain = true
+      throw unconfirmed(error)
+    }
+    isSlow = clock() - began >= slowMs
+  }
+
+  /** After a failed sync, Linux takes the pages of the log for written, and the next sync succeeds without
+   *  them. A checkpoint writes their content to another place, the file, and syncs that. */
+  function copyLog(): void {
+    let left: number
+    try {
+      const [{ busy, log, checkpointed }] = db.pragma('wal_checkpoint(FULL)') as [Checkpointed]
+      left = busy === 0 ? log - checkpointed : log
+    } catch (error) {
+      throw unconfirmed(error)
+    }
+    if (left > 0) throw unconfirmed(null)
+    isUncertain = false
+  }
+
+  function close(): void {
+    if (descriptor !== undefined) file.close(descriptor)
+    descriptor = undefined
+  }
+}
+
+/** The result of a checkpoint: whether it was prevented, the pages of the log, and those that are copied. */
+interface Checkpointed {
+  readonly busy: number
+  readonly log: number
+  readonly checkpointed: number
+}
+
+function unconfirmed(cause: unknown): OutcomeUnknownError {
+  return new OutcomeUnknownError('the disk did not confirm that the write is stored', {
+    ...(cause !== null && { cause }),
+    hint: 'Check the disk. Then try again with the same turn key, or read the head of the branch',
+  })
+}
