@@ -13,6 +13,7 @@ import { type AgentModel, resolveModel } from './agent-model.ts'
 import { approvalMemory } from './approval/approval.ts'
 import { createApprovals } from './approval/approvals.ts'
 import { memoryHistory, type Target, targetName } from './history/history.ts'
+import { createLastSeen } from './history/last-seen.ts'
 import { storedHistory } from './history/stored-history.ts'
 import { checkModelOptions, modelOptionsOf } from './model-options.ts'
 import { type AgentOptions, agentFields, type SendOptions, type Summarizer, sendFields } from './options.ts'
@@ -167,7 +168,7 @@ function stateOf(options: AgentOptions): AgentState {
     strategy: options.strategy ?? 'sliding_window',
     summarizer: summarizerOf(options.summarizer, model, window),
     recollection: store && options.recall ? createRecollection(store, queryOf(options.recall)) : null,
-    lastSeen: new Map(),
+    lastSeen: createLastSeen(),
     system,
     loop: {
       model,

@@ -14,8 +14,8 @@ import {
   type ResolvedTarget,
   systemPromptOf,
   type Target,
-  targetName,
 } from './history/history.ts'
+import type { LastSeen } from './history/last-seen.ts'
 import { localMessage } from './history/local-message.ts'
 import { continuationPrompt, findInterruption, type Interruption } from './interruption.ts'
 import { mergeModelOptions } from './model-options.ts'
@@ -63,8 +63,7 @@ export interface AgentState {
   readonly recollection: Recollection | null
   readonly system: string | null
   readonly loop: LoopSettings
-  /** The last known state of each conversation, for when storage cannot be read. */
-  readonly lastSeen: Map<string, { readonly resolved: ResolvedTarget; readonly history: History }>
+  readonly lastSeen: LastSeen
 }
 
 /** The input of a turn. `words` is empty to resume one. */
@@ -226,7 +225,7 @@ async function withTurn(
   const status = aborted || isWaiting ? 'interrupted' : failure === null ? 'complete' : 'failed'
   const report = await begun.recording.end(status, { usage: progress.unrecorded })
   // Also of a failed turn: its question may be queued while storage cannot be read.
-  keepLastSeen(agent, resolved, input.target, progress)
+  agent.lastSeen.keep(resolved, progress.path, report)
   if (failure !== null && !aborted) throw failure.error
   const reply = replyOf(progress, resolved, begun, report)
   return earlier ? replyAbout(earlier, reply) : reply
@@ -270,7 +269,7 @@ async function readHistory(turn: OpenTurn): Promise<History> {
     const history = await begun.read(window)
     return (await summarizeHistory(turn, history)) ? await begun.read(window) : history
   } catch (error) {
-    const seen = agent.lastSeen.get(targetName(input.target))?.history
+    const seen = agent.lastSeen.find(input.target)?.history
     if (!(error instanceof UnavailableError) || !seen) throw error
     return withWords(seen, input.words)
   }
@@ -310,28 +309,10 @@ async function resolve(
   try {
     return await agent.histories.resolve(target, otherwise)
   } catch (error) {
-    const seen = agent.lastSeen.get(targetName(target))
+    const seen = agent.lastSeen.find(target)
     if (!(error instanceof UnavailableError) || !seen) throw error
     return seen.resolved
   }
-}
-
-/** Most conversations in `lastSeen`. */
-const mostSeen = 100
-
-function keepLastSeen(
-  { lastSeen, store }: AgentState,
-  resolved: ResolvedTarget,
-  target: Target,
-  { path }: TurnProgress,
-): void {
-  if (!store || path.length === 0) return
-  const name = targetName(target)
-  lastSeen.delete(name)
-  const older = path[0]!.depth
-  const history = { messages: path, older, missing: older, summary: null, uncovered: null }
-  lastSeen.set(name, { resolved, history })
-  if (lastSeen.size > mostSeen) lastSeen.delete(lastSeen.keys().next().value!)
 }
 
 function withWords(history: History, words: readonly NewMessage[]): History {

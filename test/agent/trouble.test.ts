@@ -5,9 +5,11 @@ import { describe, expect, it } from 'vitest'
 import { createAgent } from '../../src/agent/agent.ts'
 import type { AgentEvent } from '../../src/agent/run/events.ts'
 import { UnavailableError } from '../../src/core/errors.ts'
+import { textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
 import { openStore, type Store } from '../../src/index.ts'
 import { scripted } from '../../src/models/scripted.ts'
-import { allSaved, unsavedIn } from '../../src/recorder/index.ts'
+import { allSaved, beginTurn, unsavedIn } from '../../src/recorder/index.ts'
 import { lockFile } from '../support/lock-file.ts'
 import { adder, eventsOf, said } from './build.ts'
 
@@ -106,6 +108,78 @@ describe.concurrent('a store that fails', () => {
       'assistant: Nice to meet you, Ada.',
       'user: what is my name?',
       'assistant: Your name is Ada.',
+    ])
+  })
+
+  it('after the first turn of a key also queues messages for the branch that the turn was on', async () => {
+    await using here = await mortal()
+    await using agent = createAgent({ store: here.store, model: scripted() })
+    const { branch } = await agent.ask({ key: 'talk', title: 'Names' }, 'My name is Ada')
+    here.line.cut = true
+    const reply = await agent.ask(branch!, 'what is my name?')
+    expect([reply.text, reply.saved]).toEqual(['Your name is Ada.', false])
+    // Neither name has more messages than the other.
+    expect((await agent.ask('talk', 'what did I say first?')).text).toContain('My name is Ada')
+    here.line.cut = false
+    expect(await allSaved(here.store)).toBe(true)
+    expect(await said(here.inner, 'talk')).toEqual([
+      'user: My name is Ada',
+      'assistant: Nice to meet you, Ada.',
+      'user: what is my name?',
+      'assistant: Your name is Ada.',
+      'user: what did I say first?',
+      expect.stringContaining('My name is Ada'),
+    ])
+  })
+
+  it('after a turn on a new branch queues messages for that branch, each with its own history', async () => {
+    await using here = await mortal()
+    await using agent = createAgent({ store: here.store, model: scripted() })
+    const { branch } = await agent.ask('talk', 'My name is Ada')
+    const busy = await beginTurn(here.inner, branch!, { words: [{ role: 'user', content: 'wait' }] })
+    const forked = await agent.ask('talk', 'My name is Bo', { onBusy: 'fork' })
+    await busy.end('complete')
+    expect(forked.branch!.name).toBe('main-2')
+    here.line.cut = true
+    expect((await agent.ask(forked.branch!, 'what is my name?')).text).toBe('Your name is Bo.')
+    expect((await agent.ask(branch!, 'what is my name?')).text).toBe('Your name is Ada.')
+    here.line.cut = false
+    expect(await allSaved(here.store)).toBe(true)
+    const { head } = await here.inner.getBranch(forked.branch!)
+    expect((await pathOf(here.inner, head!)).slice(2).map(textOf)).toEqual([
+      'My name is Bo',
+      'Nice to meet you, Bo.',
+      'what is my name?',
+      'Your name is Bo.',
+    ])
+    expect((await said(here.inner, 'talk')).slice(2)).toEqual([
+      'user: wait',
+      'user: what is my name?',
+      'assistant: Your name is Ada.',
+    ])
+  })
+
+  it('again after queued messages went to a new branch queues further ones there', async () => {
+    await using here = await mortal()
+    await using agent = createAgent({ store: here.store, model: scripted() })
+    const { branch } = await agent.ask('talk', 'My name is Ada')
+    here.line.cut = true
+    const queued = await agent.ask(branch!, 'My name is Bo')
+    const busy = await beginTurn(here.inner, branch!, { words: [{ role: 'user', content: 'wait' }] })
+    here.line.cut = false
+    const saved = await queued.whenSaved
+    await busy.end('complete')
+    expect(saved!.branch.name).toBe('main-2')
+    here.line.cut = true
+    expect((await agent.ask(saved!.branch, 'what is my name?')).text).toBe('Your name is Bo.')
+    here.line.cut = false
+    expect(await allSaved(here.store)).toBe(true)
+    const end = await here.inner.getBranch(saved!.branch)
+    expect((await pathOf(here.inner, end.head!)).map(textOf).slice(2)).toEqual([
+      'My name is Bo',
+      'Nice to meet you, Bo.',
+      'what is my name?',
+      'Your name is Bo.',
     ])
   })
 

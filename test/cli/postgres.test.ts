@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { commandShapes as shapes } from '../../src/api/schema/command/index.ts'
+import { textOf } from '../../src/core/message.ts'
+import { pathOf } from '../../src/core/path.ts'
+import { openStore } from '../../src/index.ts'
 import { startProxy } from '../stores/postgres/proxy.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { postgresUrl } from '../support/postgres-url.ts'
@@ -28,6 +31,15 @@ describe('on PostgreSQL', () => {
     const value = JSON.parse(stdout)
     expect(shapes[command]![0]!.schema.safeParse(value).error, args.join(' ')).toBeUndefined()
     return value
+  }
+
+  /** The texts of the only conversation in a database, oldest first. */
+  async function textsIn(db: string): Promise<readonly string[]> {
+    await using store = await openStore(db)
+    const { items } = await store.listConversations()
+    expect(items).toHaveLength(1)
+    const { head } = await store.getBranch({ conversationId: items[0]!.id, name: 'main' })
+    return (await pathOf(store, head!)).map(textOf)
   }
 
   it('a prompt, a chat, forks and the reading commands work as on a file', async () => {
@@ -68,15 +80,14 @@ describe('on PostgreSQL', () => {
     expect(await tripsOf('What is my name?')).toHaveLength(15)
   })
 
-  it('a chat says once that the server is away, and saves everything when it is back', async () => {
+  it('a chat says once that the server is away after its first message, and saves the rest when it is back', async () => {
     const own = await createDatabase(await postgresUrl())
     const proxy = await startProxy(own)
     using chat = terminal(here, ['chat', '--db', proxy.url], { patienceMs: 60_000 })
     await chat.see('› ')
-    for (const words of ['first words', '/say the first answer']) {
-      chat.type(`${words}\r`)
-      await chat.seeNext(/102k · free[\s\S]*› $/)
-    }
+    // Sent to a key. The messages after it go to the branch that was created.
+    chat.type('/say the first answer\r')
+    await chat.seeNext(/102k · free[\s\S]*› $/)
     proxy.cut = () => 'before'
     chat.type('/say the second answer\r')
     await chat.seeNext('! not saved yet: ')
@@ -87,9 +98,35 @@ describe('on PostgreSQL', () => {
     await chat.seeNext('! saved now: nothing was lost')
     chat.type('\x04')
     expect(await chat.ended).toBe(0)
-    expect(chat.screen().match(/not saved yet|saved now|skein: /g)).toEqual(['not saved yet', 'saved now'])
-    const { stdout } = await here.skein(['show', '--json', '--db', own])
-    expect(JSON.parse(stdout).path).toHaveLength(8)
+    expect(chat.screen().match(/not saved yet|saved now|^skein: /gm)).toEqual(['not saved yet', 'saved now'])
+    expect(await textsIn(own)).toEqual(
+      ['first', 'second', 'third'].flatMap(which => [`/say the ${which} answer`, `the ${which} answer`]),
+    )
+  })
+
+  it('a chat keeps its first words in the prompt if the server is away, and sends them on Enter', async () => {
+    const own = await createDatabase(await postgresUrl())
+    const proxy = await startProxy(own)
+    for (const words of ['My name is Ada', 'What is my name?']) {
+      using chat = terminal(here, ['chat', '--db', proxy.url], { patienceMs: 60_000 })
+      await chat.see(/102k · free\n› $/)
+      proxy.cut = () => 'before'
+      chat.type(`${words}\r`)
+      await chat.seeNext('! not sent: your words are back in the prompt. Press Enter to try again')
+      await chat.seeNext(new RegExp(`› ${words.replace('?', '\\?')}$`))
+      proxy.cut = () => null
+      chat.type('\r')
+      await chat.seeNext(/102k · free[\s\S]*› $/)
+      chat.type('\x04')
+      expect(await chat.ended).toBe(0)
+      expect(chat.screen().match(/not saved yet|saved now|^skein: /gm)).toEqual(['skein: '])
+    }
+    expect(await textsIn(own)).toEqual([
+      'My name is Ada',
+      'Nice to meet you, Ada.',
+      'What is my name?',
+      'Your name is Ada.',
+    ])
   })
 
   it('a picker and Ctrl+C work in a terminal', async () => {

@@ -60,7 +60,10 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   lockConversation: { id },
   versionById: { id },
   convOf: { id },
-  insertConversation: { ...fields, id, kind: 'main', parent_id: id, parent_message: message, now },
+  insertConversation: {
+    ...{ ...fields, ...head, id, kind: 'main', parent_id: id, parent_message: message },
+    ...{ key: 'k', now },
+  },
   updateConversation: { ...fields, conv, now },
   bumpVersion: { conv },
   bumpVersionOf: { id },

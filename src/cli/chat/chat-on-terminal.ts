@@ -32,9 +32,11 @@ export async function chatOnTerminal(
   let warned = false
   let initial = ''
   let facts: StatusFacts | null = null
+  let ending: ChatTurnEnding | null = null
 
   for (;;) {
-    facts = await statusOr(facts, chat)
+    facts = await statusOr(facts, chat, ending)
+    ending = null
     for (const note of newNotes(chat)) chat.note(note)
     await showOthersWords(chat, { ownPrompt: false }).catch(() => undefined)
     err.line()
@@ -61,7 +63,7 @@ export async function chatOnTerminal(
     if (read.text.trim() === '') {
       if (chat.attached.length > 0 && !pending) chat.note('say what to do with the attached files')
       if (!pending) continue
-      const ending = await takeTurn(chat, null)
+      ending = await takeTurn(chat, null)
       if (ending === 'left') return exitCode.interrupted
       pending = await pendingAfter(ending, chat)
       warned = ending === 'interrupted'
@@ -89,8 +91,7 @@ export async function chatOnTerminal(
     err.line()
     if (done.type === 'send' && pending?.what === 'questions')
       chat.say(`  ${err.style.faint(sentAlongText(pending.count))}`)
-    const ending =
-      done.type === 'answer' ? await takeTurn(chat, null) : await sendOrAsk(chat, keyboard, words)
+    ending = done.type === 'answer' ? await takeTurn(chat, null) : await sendOrAsk(chat, keyboard, words)
     if (ending === 'left') return exitCode.interrupted
     if (ending === 'unsent')
       chat.note('not sent: your words are back in the prompt. Press Enter to try again')
@@ -146,16 +147,17 @@ async function sendOrAsk(
   return 'busy'
 }
 
-/** If the store cannot be read, reports it and keeps the last known status. Not while messages wait for the
- *  store: the user has been told, and the status line counts them. */
+/** If the store cannot be read, reports it and keeps the last known status. Right after a turn that could not
+ *  be sent, the user has been told; and while messages wait for the store, the status line counts them. */
 async function statusOr(
   last: StatusFacts | null,
   { controller, context }: Chat,
+  ending: ChatTurnEnding | null,
 ): Promise<StatusFacts | null> {
   try {
     return await controller.status()
   } catch (error) {
-    if (unsavedCount(controller) === 0) reportError(error, context.err)
+    if (ending !== 'unsent' && unsavedCount(controller) === 0) reportError(error, context.err)
     return last
   }
 }

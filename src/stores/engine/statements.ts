@@ -74,14 +74,18 @@ export interface Statements
   /** The inner key of a conversation. An engine whose inner keys are the ids may answer before it has looked;
    *  NotFoundError is thrown with the next statement then. */
   convOf: [{ id: string }, { conv: Conv }]
+  /** Inserts a conversation with its branch `main`. Without effect and rows if the id is taken, or if another
+   *  branch has the key. */
   insertConversation: [
-    ConversationFields & {
-      id: string
-      kind: string
-      parent_id: string | null
-      parent_message: string | null
-      now: number
-    },
+    ConversationFields &
+      HeadFields & {
+        id: string
+        kind: string
+        parent_id: string | null
+        parent_message: string | null
+        key: string | null
+        now: number
+      },
     { conv: Conv },
   ]
   updateConversation: [ConversationFields & InConv & { now: number }, never]

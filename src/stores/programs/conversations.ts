@@ -5,9 +5,10 @@ import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { BranchInConversation, FoundOrCreated } from '../../core/ports.ts'
 import { fold } from '../../core/search/fold.ts'
-import { first, type Program, run } from '../engine/engine.ts'
+import { first, later, type Program, run } from '../engine/engine.ts'
 import { conversationFromRow, listedBranch } from '../engine/row-to-value.ts'
 import type { Conv, ConversationFields, ConversationRow } from '../engine/rows.ts'
+import type { RowOf } from '../engine/statements.ts'
 import { beforeRoots, headFields } from './insert-message.ts'
 import { giveUpKey, isExpired, takeKey } from './keys.ts'
 import { lockLiving, needConversation } from './lookup.ts'
@@ -27,7 +28,14 @@ export function* readBranchInConversation(
   id: ConversationId,
   branch: string | null = null,
 ): Program<BranchInConversation> {
-  const row = yield* first('branchInConversation', { id, name: branch })
+  return branchFromRow(yield* first('branchInConversation', { id, name: branch }), id, branch)
+}
+
+function branchFromRow(
+  row: RowOf<'branchInConversation'> | undefined,
+  id: ConversationId,
+  branch: string | null,
+): BranchInConversation {
   if (!row) throw new NotFoundError('conversation', id)
   const name = branch ?? row.active_branch
   if (row.branch_created_at === null) throw new NotFoundError('branch', name)
@@ -35,51 +43,56 @@ export function* readBranchInConversation(
 }
 
 export function* create(request: ConversationRequest): Program<BranchInConversation> {
-  if (request.key !== undefined) yield* takeKey(request.key, request.now)
-  const created = yield* insert(request)
-  if (!created) throw new KeyReusedError(request.id, `there is a conversation ${request.id} already`)
-  return created
+  for (;;) {
+    const created = yield* insert(request)
+    if (created) return created
+    if (request.key !== undefined) yield* takeKey(request.key, request.now)
+    yield* checkFreeId(request.id)
+  }
 }
 
-/** Stores a new conversation, or returns undefined if its id is taken. The caller has checked that the key
- *  is free. If it was taken meanwhile, the unique index reports it, and the whole program runs again. */
+/** Stores a new conversation. Returns undefined and stores nothing but the prompt if its id is taken, or if
+ *  its key belongs to a branch, also of an expired conversation. If another transaction takes the key
+ *  meanwhile, the unique index reports it, and the whole program runs again. */
 function* insert(request: ConversationRequest): Program<BranchInConversation | undefined> {
   const { id, now } = request
   const created = request.createdAt?.getTime() ?? now
   if (request.prompt !== undefined) yield* putPrompt(request.prompt)
-  const inserted = yield* first('insertConversation', {
+  const inserted = yield* later('insertConversation', {
     id,
     kind: request.kind ?? 'main',
     parent_id: request.parent?.conversationId ?? null,
     parent_message: request.parent?.messageId ?? null,
     ...fieldsOf(emptyFields(request, now), request, created),
-    now: created,
-  })
-  if (!inserted) return undefined
-  const { conv } = inserted
-  yield* run('insertBranch', {
-    conv,
-    name: 'main',
     ...headFields(beforeRoots),
     key: request.key ?? null,
-    title: null,
     now: created,
   })
-  yield* putDetails(conv, request)
-  return yield* readBranchInConversation(id)
+  const row = yield* first('branchInConversation', { id, name: null })
+  const [made] = inserted()
+  if (!made) return undefined
+  // After the row was read, so that they are sent with the commit.
+  yield* putDetails(made.conv, request)
+  return branchFromRow(row, id, null)
+}
+
+/** Throws KeyReusedError if a conversation has this id. */
+function* checkFreeId(id: ConversationId): Program<void> {
+  if (yield* first('versionById', { id }))
+    throw new KeyReusedError(id, `there is a conversation ${id} already`)
 }
 
 /** Finds a conversation by key, or creates one. An expired conversation gives the key up in the same
  *  transaction. */
 export function* findOrCreate(key: string, request: ConversationRequest): Program<FoundOrCreated> {
   for (;;) {
+    const created = yield* insert({ ...request, key })
+    if (created) return { ...created, created: true }
+    // The writer that took the id may have taken the key as well.
     const found = yield* first('conversationByKey', { key })
     if (!found) {
-      const created = yield* insert({ ...request, key })
-      if (created) return { ...created, created: true }
-      // The writer that took the id may have taken the key as well.
-      if (yield* first('conversationByKey', { key })) continue
-      throw new KeyReusedError(request.id, `there is a conversation ${request.id} already`)
+      yield* checkFreeId(request.id)
+      continue
     }
     const id = found.id as ConversationId
     if (!isExpired(found, request.now))

@@ -61,6 +61,30 @@ export const keyCases: readonly ContractCase[] = [
     assert.equal(await store.countConversations(), 1)
     assert.deepEqual(at(await store.findByKey('cli:default')), at(first))
   }),
+  it('refuses a free key with a taken id, and changes nothing of the conversation with that id', async ({
+    store,
+  }) => {
+    const details = { tags: ['red'], metadata: { color: 'red' } }
+    const { conversation, branch } = await store.create({ key: 'cli:default', ...details })
+    const { id } = conversation
+    // Without a branch that has the name of a first one.
+    await store.renameBranch(branch, 'other')
+    const before = [await store.getConversation(id), await store.listBranches(id)]
+    const others = { id, tags: ['blue'], metadata: { color: 'blue' } }
+    const calls = [
+      () => store.create({ key: 'cli:new', ...others }),
+      () => store.findOrCreate('cli:new', others),
+    ]
+    for (const call of calls) {
+      const error = await rejects<KeyReusedError>(call(), 'key_reused')
+      assert.equal(error.key, id)
+    }
+    assert.equal(await store.findByKey('cli:new'), null)
+    assert.deepEqual([await store.getConversation(id), await store.listBranches(id)], before)
+    assert.equal(await store.countConversations({ tag: 'red', metadata: { color: 'red' } }), 1)
+    assert.equal(await store.countConversations({ tag: 'blue' }), 0)
+    assert.equal((await store.findOrCreate('cli:default', others)).created, false)
+  }),
   it('creates once and finds afterwards, without changing the existing conversation (S0-33)', async ({
     store,
   }) => {
@@ -249,6 +273,20 @@ export const keyCases: readonly ContractCase[] = [
     const made = await store.findOrCreate('k')
     assert.equal(made.created, true)
     assert.deepEqual(at(await store.findByKey('k')), at(made))
+  }),
+  it('lets create take the key of an expired conversation, unless the id is taken', async ({
+    store,
+    clock,
+  }) => {
+    const old = await startConversation(store, { key: 'k', ttlMs: day })
+    clock.now += 2 * day
+    const taken = { id: old.conversation.id, key: 'k' }
+    assert.equal((await rejects<KeyReusedError>(store.create(taken), 'key_reused')).key, taken.id)
+    assert.equal((await store.getBranch(old.branch)).key, 'k')
+    const made = await store.create({ key: 'k', tags: ['red'] })
+    assert.deepEqual(at(await store.findByKey('k')), at(made))
+    assert.equal((await store.getBranch(old.branch)).formerKey, 'k')
+    assert.equal(await store.countConversations({ tag: 'red' }), 1)
   }),
   it('lets setKey take the key of an expired conversation', async ({ store, clock }) => {
     for (const take of [

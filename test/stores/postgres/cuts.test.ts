@@ -5,6 +5,7 @@ import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { prepare } from '../../../src/stores/postgres/prepared.ts'
 import { openTurnSql } from '../../../src/stores/postgres/queries/append.ts'
+import { queries } from '../../../src/stores/postgres/queries/index.ts'
 import { freshDatabase, openPool } from './database.ts'
 import { startProxy } from './proxy.ts'
 
@@ -90,6 +91,23 @@ it('reports that nothing was written if the connection broke before the commit w
   expect((await store.getConversation(conversation.id)).title).toBeNull()
   await store.close()
 })
+
+it.each(['before', 'after'] as const)(
+  'creates nothing if the connection broke %s the conversation arrived, because the commit is sent later',
+  async when => {
+    const proxy = await startProxy(url)
+    const store = await openPostgresStore(proxy.url)
+    const insert = prepare(queries.insertConversation as string).name
+    proxy.cut = sent => (sent.includes(insert) ? when : null)
+    const key = `cut ${when}`
+    await expect(store.create({ key, tags: [key] })).rejects.toBeInstanceOf(UnavailableError)
+    await expect(store.findOrCreate(key, { tags: [key] })).rejects.toBeInstanceOf(UnavailableError)
+    proxy.cut = () => null
+    expect([await direct.findByKey(key), await direct.countConversations({ tag: key })]).toEqual([null, 0])
+    expect((await store.findOrCreate(key, { tags: [key] })).created).toBe(true)
+    await store.close()
+  },
+)
 
 it('is unavailable to a reader whose connection breaks, and available to the next one', async () => {
   const proxy = await startProxy(url)

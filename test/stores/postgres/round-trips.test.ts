@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { NotFoundError } from '../../../src/core/errors.ts'
+import { KeyReusedError, NotFoundError } from '../../../src/core/errors.ts'
 import type { SearchOptions } from '../../../src/core/listing.ts'
 import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
 import type { Store } from '../../../src/core/ports.ts'
@@ -37,6 +37,39 @@ it('reads a conversation in one round trip each', async () => {
   for (const [name, call] of Object.entries(calls))
     counted[name] = (await countRequests(proxy, store, call)) - nothing
   expect(counted).toEqual(Object.fromEntries(Object.keys(calls).map(name => [name, 1])))
+})
+
+it('creates a conversation in two round trips', async () => {
+  const proxy = await startProxy(await freshDatabase())
+  await using store = await openPostgresStore(proxy.url, { pool: { max: 1 }, indexing: 'manual' })
+  const nothing = await countRequests(proxy, store, async () => {})
+  const details = { prompt: 'Be brief.', tags: ['red', 'blue'], metadata: { color: 'red', size: 2 } }
+  const calls: Record<string, (store: Store) => Promise<unknown>> = {
+    create: s => s.create(),
+    'create with a key': s => s.create({ key: 'a' }),
+    'create with details': s => s.create({ key: 'b', ...details }),
+    'findOrCreate, created': s => s.findOrCreate('c', details),
+    'findOrCreate, found': s => s.findOrCreate('c', details),
+    'findOrCreateByTask, created': s => s.findOrCreateByTask('T-1', details),
+    'a key in use': s => expect(s.create({ key: 'a' })).rejects.toThrow(KeyReusedError),
+  }
+  const counted: Record<string, number> = {}
+  for (const [name, call] of Object.entries(calls))
+    counted[name] = (await countRequests(proxy, store, call)) - nothing
+  expect(counted).toEqual({
+    // The commit is not sent along: while it is not, a broken connection means that nothing was written.
+    create: 2,
+    'create with a key': 2,
+    'create with details': 2,
+    // The key is looked up first, without a transaction.
+    'findOrCreate, created': 3,
+    'findOrCreate, found': 1,
+    // The task is looked up before and under its lock; the end of the first transaction is not waited for.
+    'findOrCreateByTask, created': 5,
+    // The holder of the key, and the end of the transaction.
+    'a key in use': 3,
+  })
+  expect(await store.countConversations({ tag: 'blue', metadata: { size: 2 } })).toBe(3)
 })
 
 /** Of different milliseconds. */

@@ -36,19 +36,36 @@ export const conversationQueries = {
   ],
   versionById: `SELECT version FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid`,
   convOf: `SELECT id AS conv FROM skein.conversations WHERE tenant = @tenant::text AND id = @id::uuid`,
+  // One statement: the branch is inserted only if the conversation is. The unique index decides between
+  // transactions that insert the same key at the same time.
   insertConversation: `
-    INSERT INTO skein.conversations (
-      tenant, id, kind, title, title_folded, model, label, channel, directory, project, task, owner, parent_id,
-      parent_message, prompt_policy, prompt_hash, tool_results, metadata, active_branch, created_at,
-      updated_at, expires_at, ttl_ms, renew_ms, tags)
-    VALUES (
-      @tenant::text, @id::uuid, @kind::text, @title::text, @title_folded::text, @model::text, @label::text,
-      @channel::text, @directory::text, @project::text, @task::text, @owner::text, @parent_id::uuid,
-      @parent_message::text, @prompt_policy::text, @prompt_hash::text, @tool_results::text, @metadata::text,
-      'main', @now::bigint, @now::bigint, @expires_at::bigint, @ttl_ms::bigint,
-      @renew_ms::bigint, @tags::text)
-    ON CONFLICT (tenant, id) DO NOTHING
-    RETURNING id AS conv`,
+    WITH inserted AS (
+      INSERT INTO skein.conversations (
+        tenant, id, kind, title, title_folded, model, label, channel, directory, project, task, owner,
+        parent_id, parent_message, prompt_policy, prompt_hash, tool_results, metadata, active_branch,
+        created_at, updated_at, expires_at, ttl_ms, renew_ms, tags)
+      SELECT
+        @tenant::text, @id::uuid, @kind::text, @title::text, @title_folded::text, @model::text, @label::text,
+        @channel::text, @directory::text, @project::text, @task::text, @owner::text, @parent_id::uuid,
+        @parent_message::text, @prompt_policy::text, @prompt_hash::text, @tool_results::text, @metadata::text,
+        'main', @now::bigint, @now::bigint, @expires_at::bigint, @ttl_ms::bigint,
+        @renew_ms::bigint, @tags::text
+      WHERE NOT EXISTS (
+        SELECT FROM skein.branches b
+        JOIN LATERAL (
+          SELECT FROM skein.conversations x
+          WHERE x.tenant = @tenant::text AND x.id = b.conv OFFSET 0) c ON true
+        WHERE b.tenant = @tenant::text AND b.key = @key::text)
+      ON CONFLICT (tenant, id) DO NOTHING
+      RETURNING id)
+    INSERT INTO skein.branches (
+      tenant, conv, name, head_seq, head_id, head_run, head_depth, head_path_tokens, key, title, created_at,
+      updated_at)
+    SELECT
+      @tenant::text, id, 'main', @head_seq::int, @head_id::text, @head_run::int, @head_depth::int,
+      @head_path_tokens::bigint, @key::text, NULL, @now::bigint, @now::bigint
+    FROM inserted
+    RETURNING conv`,
   // Search entries contain the directory. If it changes, they are rebuilt.
   updateConversation: `
     UPDATE skein.conversations SET

@@ -25,17 +25,26 @@ export const conversationQueries = {
     FROM skein_conversations WHERE id = @id`,
   versionById: `SELECT version FROM skein_conversations WHERE id = @id`,
   convOf: `SELECT c AS conv FROM skein_conversations WHERE id = @id`,
-  insertConversation: `
-    INSERT INTO skein_conversations (
+  // The second statement has an effect only if the first one has inserted a row.
+  insertConversation: [
+    `INSERT INTO skein_conversations (
       id, kind, title, title_folded, model, label, channel, directory, project, task, owner, parent_id,
       parent_message, prompt_policy, prompt_hash, tool_results, metadata, active_branch, created_at,
       updated_at, expires_at, ttl_ms, renew_ms, tags)
-    VALUES (
+    SELECT
       @id, @kind, @title, @title_folded, @model, @label, @channel, @directory, @project, @task, @owner,
       @parent_id, @parent_message, @prompt_policy, @prompt_hash, @tool_results, @metadata, 'main', @now, @now,
-      @expires_at, @ttl_ms, @renew_ms, @tags)
-    ON CONFLICT (id) DO NOTHING
-    RETURNING c AS conv`,
+      @expires_at, @ttl_ms, @renew_ms, @tags
+    WHERE NOT EXISTS (
+      SELECT 1 FROM skein_branches b JOIN skein_conversations c ON c.c = b.conv WHERE b.key = @key)
+    ON CONFLICT (id) DO NOTHING`,
+    `INSERT INTO skein_branches (
+      conv, name, head_seq, head_id, head_run, head_depth, head_path_tokens, key, title, created_at, updated_at)
+    SELECT
+      c, 'main', @head_seq, @head_id, @head_run, @head_depth, @head_path_tokens, @key, NULL, @now, @now
+    FROM skein_conversations WHERE id = @id AND changes() > 0
+    RETURNING conv`,
+  ],
   updateConversation: `
     UPDATE skein_conversations SET
       title = @title, title_folded = @title_folded, model = @model, label = @label, channel = @channel,
