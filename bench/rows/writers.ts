@@ -126,10 +126,11 @@ export const writersSuite: Suite = {
 }
 
 const whyTogether =
-  'one writer at a time holds the lock of the file, for 70 % of the time of a single process, so little can be ' +
-  'done beside it. The machine does less at once than its two processors promise: see the rows with a file for ' +
-  'each process. A writer that follows another reads the pages again that were in its cache. No other way of ' +
-  'waiting writes more: writers that never meet, because each has slots of the clock, had 0.83 to 0.96.'
+  'one writer at a time holds the lock of the file: with NORMAL for 70 % of the time of a single process, so ' +
+  'little can be done beside it; with FULL without the sync. The machine does less at once than its two ' +
+  'processors promise: see the rows with a file for each process. A writer that follows another reads the ' +
+  'pages again that were in its cache. No other way of waiting writes more: writers that never meet, because ' +
+  'each has slots of the clock, had 0.83 to 0.96.'
 
 const whyUnfair =
   'a turn is shorter than the time in which a busy machine wakes a waiting process, so the last writer often ' +

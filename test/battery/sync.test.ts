@@ -16,8 +16,8 @@ function needStrace(context: TestContext): void {
   if (tried.status !== 0) context.skip(`strace may not trace here: ${tried.stderr.trim().split('\n')[0]}`)
 }
 
-/** The system calls of a writer of `turns` turns in each conversation, in order. `fault` is what strace does to
- *  its syncs. */
+/** The system calls of a writer of `turns` turns in each conversation, in order. `fault` is what strace does
+ *  to its syncs. */
 async function tracedCalls(manner: Manner, fault = ''): Promise<readonly Call[]> {
   const count = turns / keysOf('writer', manner).length
   const folder = mkdtempSync(join(tmpdir(), 'sync-'))
@@ -69,8 +69,8 @@ const logWrite = /^(?:pwrite64|pwritev|write)\(\d+<[^>]*-wal>, "/
 const logSync = /^f(?:data)?sync\(\d+<[^>]*-wal>\).* = 0( \(DELAYED\))?$/
 const acknowledgement = /^write\(1<[^>]*>, "stored (\d+) ([^"]*)\\n"/
 
-/** The number of acknowledgements, and of those whose transaction was synced: a sync began after its last page
- *  was written to the log, and ended before the acknowledgement. */
+/** The number of acknowledgements, and of those whose transaction was synced: a sync began after its last
+ *  page was written to the log, and ended before the acknowledgement. */
 function syncedBeforeTold(calls: readonly Call[]) {
   const written = calls.filter(({ text }) => logWrite.test(text))
   const syncs = calls.filter(({ text }) => logSync.test(text))

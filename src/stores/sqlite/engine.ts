@@ -66,6 +66,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
         runNested,
         commit: commitGroup,
         sync: mode => (waitsForDisk(mode) ? disk!.sync(mode === 'large') : null),
+        isLockBrief: disk!.takesOver,
         wrote: log.wrote,
         copyToWaitFor: log.copyToWaitFor,
       })

@@ -37,6 +37,8 @@ export interface GroupEngine {
   /** Makes a committed transaction durable, if its mode requires it. Returns null when it is, or else a
    *  promise. Throws if the disk does not confirm it. */
   sync(mode: WriteMode): Promise<void> | null
+  /** Whether transactions are synced after the lock is released. */
+  isLockBrief(): boolean
   /** Called after each transaction with the number of its writes, and whether it is bulk work. Returns
    *  whether a checkpoint is due when the event loop turns. */
   wrote(count: number, isBulk: boolean): boolean
@@ -201,7 +203,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
   async function writeWhenUnlocked(): Promise<void> {
     const count = waiting.length
     try {
-      await retryWhileBusy(writeNext)
+      await retryWhileBusy(writeNext, undefined, engine.isLockBrief())
     } catch (error) {
       // All of them have waited as long as the first.
       for (const { reject } of waiting.splice(0, count)) reject(translate(error, engine.file))

@@ -29,6 +29,7 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 // - `queries/`: the SQL of every statement
 // - `engine.ts`: runs programs in transactions; `group-commit.ts` lets parallel writes share one;
 //   `retry-while-busy.ts` waits for other processes
+// - `log-sync.ts`: makes commits durable, after other processes may write again
 // - `checkpoints.ts`: when the log is copied into the file; `blocking-work-thread.ts` does it unnoticed
 // - `thread-writes.ts`: the transactions of long work, which the same thread makes
 // - `errors.ts`: errors of SQLite as ours

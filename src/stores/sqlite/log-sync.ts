@@ -2,6 +2,7 @@ import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Database } from 'better-sqlite3'
 import { OutcomeUnknownError } from '../../core/errors.ts'
+import { statementChannel } from '../../system/debug.ts'
 import { fullPathOf } from './checkpoints.ts'
 
 /** A disk that takes this long for a sync is slow: the event loop runs meanwhile. Other syncs are made at
@@ -90,14 +91,13 @@ export function logSync(db: Database, clock: () => number, file: LogFile = syste
   }
 
   function syncAtOnce(log: number): void {
-    const began = clock()
+    const end = beginSync()
     try {
       file.syncAtOnce(log)
+      end()
     } catch (error) {
-      isUncertain = true
-      throw unconfirmed(error)
+      throw end(error)
     }
-    isSlow = clock() - began >= slowMs
   }
 
   /** By the next turn of the event loop, callers that were answered together have written again, and share
@@ -118,14 +118,29 @@ export function logSync(db: Database, clock: () => number, file: LogFile = syste
 
   async function syncInPool(): Promise<void> {
     if (isUncertain) return copyLog()
-    const began = clock()
+    const end = beginSync()
     try {
       await file.sync(descriptor!)
+      end()
     } catch (error) {
-      isUncertain = true
-      throw unconfirmed(error)
+      throw end(error)
     }
-    isSlow = clock() - began >= slowMs
+  }
+
+  /** Returns a function that notes how the sync ended. Called with an error, it returns the error for the
+   *  callers. */
+  function beginSync(): (error?: unknown) => OutcomeUnknownError | undefined {
+    const began = clock()
+    const tracedFrom = statementChannel.hasSubscribers ? performance.now() : null
+    return error => {
+      if (tracedFrom !== null) publishSync(performance.now() - tracedFrom, error)
+      if (error === undefined) {
+        isSlow = clock() - began >= slowMs
+        return undefined
+      }
+      isUncertain = true
+      return unconfirmed(error)
+    }
   }
 
   /** After a failed sync, Linux takes the pages of the log for written, and the next sync succeeds without
@@ -153,6 +168,11 @@ interface Checkpointed {
   readonly busy: number
   readonly log: number
   readonly checkpointed: number
+}
+
+function publishSync(ms: number, error: unknown): void {
+  const failure = error === undefined ? {} : { error }
+  statementChannel.publish({ engine: 'sqlite', statements: ['SYNC'], rows: 0, ms, ...failure })
 }
 
 function unconfirmed(cause: unknown): OutcomeUnknownError {

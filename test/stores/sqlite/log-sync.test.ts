@@ -2,7 +2,7 @@ import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { BranchRef } from '../../../src/core/branch.ts'
 import { OutcomeUnknownError } from '../../../src/core/errors.ts'
 import type { Store } from '../../../src/core/ports.ts'
@@ -12,6 +12,7 @@ import { handleSettings } from '../../../src/stores/sqlite/handle-settings.ts'
 import type { LogFile } from '../../../src/stores/sqlite/log-sync.ts'
 import { migrateFile } from '../../../src/stores/sqlite/migrate.ts'
 import { storeOver } from '../../../src/stores/store/store-over.ts'
+import { type StatementTrace, statementChannel } from '../../../src/system/debug.ts'
 import { systemSource } from '../../../src/system/source.ts'
 import { say } from '../../../src/testing/contract/build.ts'
 
@@ -183,6 +184,23 @@ describe('a durable write on SQLite', () => {
     expect(await Promise.all(names.map(name => engine.write(() => put(name))))).toEqual(names)
     // The first is not kept waiting for the others.
     expect(log.take()).toEqual(['sync', 'sync'])
+  })
+
+  it('publishes its sync to `skein:statement`', async () => {
+    const { engine, log } = await open()
+    await engine.write(() => put('x'))
+    const traces: StatementTrace[] = []
+    const note = (trace: unknown) => void traces.push(trace as StatementTrace)
+    statementChannel.subscribe(note)
+    onTestFinished(() => void statementChannel.unsubscribe(note))
+    await engine.write(() => put('x'))
+    log.failNext()
+    await expect(engine.write(() => put('x'))).rejects.toThrow(OutcomeUnknownError)
+    const syncs = traces.filter(({ statements: [name] }) => name === 'SYNC')
+    expect(syncs).toEqual([
+      { engine: 'sqlite', statements: ['SYNC'], rows: 0, ms: expect.any(Number) },
+      expect.objectContaining({ error: expect.objectContaining({ code: 'EIO' }) }),
+    ])
   })
 
   it('is synced by SQLite if the file has a rollback journal', async () => {

@@ -191,6 +191,7 @@ describe('transactions of long work', () => {
       runNested: () => undefined,
       commit: () => undefined,
       sync: () => null,
+      isLockBrief: () => false,
       wrote: () => false,
       copyToWaitFor: () => null,
     }
