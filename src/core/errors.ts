@@ -224,8 +224,8 @@ export class SchemaTooNewError extends SkeinError {
   }
 }
 
-/** The connection broke after a commit was sent, so the outcome is unknown. Retry with the same turn
- *  key. */
+/** The connection broke after a commit was sent, or the disk did not confirm a commit, so the outcome is
+ *  unknown. Retry with the same turn key. */
 export class OutcomeUnknownError extends SkeinError {
   /** Always `outcome_unknown`. */
   readonly code = 'outcome_unknown'
