@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { createAgent } from '../../src/agent/agent.ts'
 import type { MessageId } from '../../src/core/ids.ts'
-import type { Model } from '../../src/core/model.ts'
 import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { median, pairedRatio } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
 import { rounds, type Suite, time } from '../suite.ts'
+import { timedModel } from '../timed-model.ts'
 import { makeTurn } from '../workload.ts'
 
 /** The time from `send()` until the model is called: by then the user's message is on disk, and the context
@@ -45,27 +45,14 @@ async function fill({ file, history }: { file: string; history: number }): Promi
 
 async function* send({ file }: { file: string }): AsyncGenerator<Measured> {
   const store = await openSqliteStore(file)
-  let asked = 0
-  const model: Model = {
-    id: 'scripted',
-    async *stream() {
-      asked = performance.now()
-      const answer = {
-        content: [{ type: 'text', text: 'ok' }],
-        finish: 'stop',
-        usage: {},
-        model: null,
-      } as const
-      yield { type: 'answer', answer }
-    },
-  }
+  const { model, calledAt } = timedModel()
   const agent = createAgent({ store, model, window, system: 'You are a helpful assistant.' })
   for (let group = 0; group < warmUp + groups; group++) {
     const measured = {} as Measured
     for (const history of group % 2 === 0 ? (['short', 'long'] as const) : (['long', 'short'] as const)) {
       const start = performance.now()
       await agent.ask(history, 'And what do you say now?')
-      measured[history] = (asked - start) * 1_000
+      measured[history] = (calledAt() - start) * 1_000
     }
     if (group >= warmUp) yield measured
   }

@@ -2,7 +2,6 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Pool } from 'pg'
 import { createAgent } from '../../src/agent/agent.ts'
-import type { Model } from '../../src/core/model.ts'
 import { openPostgresStore } from '../../src/stores/postgres/index.ts'
 import { throughPort } from '../../test/support/dial-postgres.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
@@ -16,6 +15,7 @@ import { median, pairedRatio, type Series, timeEach } from '../measure.ts'
 import { oursOver } from '../ours-postgres.ts'
 import { processorTimeOf } from '../processor-time.ts'
 import { type Line, type Suite, time } from '../suite.ts'
+import { timedModel } from '../timed-model.ts'
 import { makeTurn, workId } from '../workload.ts'
 
 /** PostgreSQL with many callers, and over a slow network. The floor is hand-written SQL on a pool with as
@@ -171,20 +171,7 @@ async function overSlowNetwork(
   floorPool.on('error', () => {})
   const floor = await openPostgresFloor(floorPool)
   const key = `work:${workId(0)}`
-  let asked = 0
-  const model: Model = {
-    id: 'scripted',
-    async *stream() {
-      asked = performance.now()
-      const answer = {
-        content: [{ type: 'text', text: 'ok' }],
-        finish: 'stop',
-        usage: {},
-        model: null,
-      } as const
-      yield { type: 'answer', answer }
-    },
-  }
+  const { model, calledAt } = timedModel()
   await using agent = createAgent({ store, model, window: { limit: 125_000, maxMessages: 40 } })
   const works = {
     trip: () => floorPool.query('SELECT 1'),
@@ -203,7 +190,7 @@ async function overSlowNetwork(
   const send = async () => {
     const start = performance.now()
     await agent.ask('work:agent', 'And now?')
-    return (asked - start) * 1_000
+    return (calledAt() - start) * 1_000
   }
   for (const name of names) await timeEach(50, works[name])
   for (let i = 0; i < 50; i++) await send()
