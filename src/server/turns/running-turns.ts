@@ -100,9 +100,9 @@ export function createRunningTurns({ most, onCount, onFailed }: RunningTurnsOpti
   }
 
   /** The turn that runs on the same branch. */
-  function rivalOf({ tenant, branch }: TurnStart): TurnStart | undefined {
-    for (const { turn } of running.values())
-      if (turn.tenant === tenant && isSameBranch(turn.branch, branch)) return turn
+  function rivalOf({ tenant, branch }: TurnStart): Entry | undefined {
+    for (const entry of running.values())
+      if (entry.turn.tenant === tenant && isSameBranch(entry.turn.branch, branch)) return entry
     return undefined
   }
 
@@ -136,10 +136,13 @@ export function createRunningTurns({ most, onCount, onFailed }: RunningTurnsOpti
     checkRoom,
     async start(turn) {
       const name = nameOf(turn.tenant, turn.branch.conversationId, turn.key)
-      const same = running.get(name)
-      if (same) return same.started
-      const rival = rivalOf(turn)
-      if (rival) throw await busyWith(rival)
+      for (;;) {
+        const same = running.get(name)
+        if (same) return same.started
+        const rival = rivalOf(turn)
+        if (!rival) break
+        await afterEnd(rival)
+      }
       checkRoom()
       const { promise, resolve, reject } = Promise.withResolvers<RunningTurn>()
       const requests = stopRequests(turn.store, turn.branch.conversationId, turn.key)
@@ -170,12 +173,18 @@ export function createRunningTurns({ most, onCount, onFailed }: RunningTurnsOpti
   }
 }
 
-async function busyWith({ branch, key, store }: TurnStart): Promise<BusyError> {
+/** Throws BusyError if a turn is being answered. If its end is in the store, a client may have seen it: waits
+ *  until this process has, too. */
+async function afterEnd({ turn: { branch, key, store }, run }: Entry): Promise<void> {
   const { conversationId, name } = branch
-  const lease = (await store.findTurn(conversationId, key))?.leaseUntil ?? null
+  const stored = await store.findTurn(conversationId, key)
+  if (run && stored && stored.status !== 'open') {
+    await run.result().catch(() => undefined)
+    return
+  }
   const address = `/api/v1/conversations/${conversationId}/turns/${encodeURIComponent(key)}`
   const hint = `A question of this service is being answered. Wait for its end, or stop it: DELETE ${address}`
-  return new BusyError(`branch ${JSON.stringify(name)}`, null, lease, { hint })
+  throw new BusyError(`branch ${JSON.stringify(name)}`, null, stored?.leaseUntil ?? null, { hint })
 }
 
 function nameOf(tenant: string, conversationId: string, key: string): string {

@@ -85,9 +85,11 @@ describe('skein serve', () => {
       ((await (await get(`/api/v1/tasks/${id}`)).json()) as { status: string }).status
     await submit('quick', 'My name is Ada.')
     await expect.poll(() => status('quick'), { timeout: 30_000 }).toBe('done')
-    const metrics = (await (await get('/metrics')).text()).split('\n')
+    const readMetrics = async () => (await (await get('/metrics')).text()).split('\n')
+    // A dispatch is counted when the disk has confirmed its end, which a reader may see before.
+    await expect.poll(readMetrics).toContain('skein_dispatches_total{status="done"} 1')
+    const metrics = await readMetrics()
     for (const line of [
-      'skein_dispatches_total{status="done"} 1',
       'skein_dispatches_running 0',
       'skein_dispatch_queue_seconds_count 1',
       'skein_tasks{status="done"} 1',
