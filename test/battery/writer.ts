@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { BranchRef } from '../../src/core/branch.ts'
 import { OutcomeUnknownError } from '../../src/core/errors.ts'
 import type { MessageId } from '../../src/core/ids.ts'
@@ -19,7 +20,7 @@ export type Manner =
   | 'parallel'
   /** Does not wait for the disk. */
   | 'normal'
-  /** Reports before it has stored. */
+  /** Reports some milliseconds before it stores. */
   | 'early'
   /** Stores the messages of a turn one by one. */
   | 'piecemeal'
@@ -70,7 +71,10 @@ async function write(
     const messages = Array.from({ length: turnLength }, (_, i): NewMessage => {
       return { role: i === 0 ? 'user' : 'assistant', content: words(key, turn, i) }
     })
-    if (manner === 'early') tell(`stored ${turn} ${key}`)
+    if (manner === 'early') {
+      tell(`stored ${turn} ${key}`)
+      await pause(5)
+    }
     for (const [i, message] of messages.entries()) {
       if (manner !== 'piecemeal' && i > 0) break
       const part = manner === 'piecemeal' ? [message] : messages

@@ -216,6 +216,8 @@ it('counts requests, store operations, conversations, tokens and turns', async (
   const { id } = found.body.conversation
   const { body } = await service.call(`/conversations/${id}/turns`, { body: { content: 'Hello' } })
   await expect.poll(async () => (await service.store.findTurn(id, body.turn))?.status).toBe('complete')
+  // The end of a turn can be read from the store shortly before the service knows it.
+  await expect.poll(async () => (await service.call('//metrics')).text).toContain('\nskein_open_turns 0\n')
   const { text, headers } = await service.call('//metrics')
   expect(headers.get('content-type')).toContain('text/plain')
   for (const line of [

@@ -19,7 +19,10 @@ for (let n = Number(first); ; n++) {
     { role: 'assistant', content: `answer ${n}${n % 7 === 6 ? ' and more'.repeat(3_000) : ''}` },
   ]
   // Faults, for the controls.
-  if (fault === 'early') tell(`acked ${n}`)
+  if (fault === 'early') {
+    tell(`acked ${n}`)
+    await pause(20)
+  }
   if (fault === 'piecemeal') {
     head = (await store.append(branch, head, [messages[0]])).head
     await pause(20)
