@@ -261,7 +261,6 @@ function newThread(ended: () => void): Thread {
   let isReady = false
   const idle = setTimeout(endIfIdle, idleMs)
   idle.unref()
-  worker.unref()
   worker.on('message', ({ id, pid, text, isDone, result }: Answer) => {
     isReady = true
     const one = waiting.get(id)
@@ -279,6 +278,8 @@ function newThread(ended: () => void): Thread {
     ended()
     for (const { resolve } of waiting.values()) resolve(null)
   })
+  // Only now: a listener for messages keeps the process alive.
+  worker.unref()
   return {
     isReady: () => isReady,
     keep: work => worker.postMessage({ id: 0, kind: 'keep', work }, [work.bytes.buffer as ArrayBuffer]),
