@@ -25,6 +25,12 @@ export function translate(error: unknown, file: string | null): unknown {
   return error
 }
 
+/** The same for an error while a store is opened. The file may have tables of another program. */
+export function translateOpening(error: unknown, file: string | null): unknown {
+  const isMismatch = error instanceof Error && 'code' in error && error.code === 'SQLITE_ERROR'
+  return isMismatch && !isWithoutOptional(error) ? foreignTables(error, file) : translate(error, file)
+}
+
 function translateSqlite(cause: Error, code: string, file: string | null): SkeinError {
   const where = file ?? 'the store'
   const [, kind = ''] = code.split('_')
@@ -56,10 +62,9 @@ function translateSqlite(cause: Error, code: string, file: string | null): Skein
     case 'TOOBIG':
       return new InvalidError('value', 'is larger than SQLite can store')
     case 'ERROR':
-      // An optional migration made it: the file could not be written when it was opened.
-      if (/no such table: skein_(tokens|tasks|dispatches|blob_parts)\b/.test(cause.message))
-        return readOnly(cause, file)
-      return foreignTables(cause, where)
+      if (isWithoutOptional(cause)) return readOnly(cause, file)
+      // They were those of a store when it was opened.
+      return damaged(`${where} has damaged or changed tables: ${cause.message}`, cause, file)
     default:
       return new UnavailableError(`SQLite failed at ${where}: ${cause.message} (${code})`, {
         cause,
@@ -68,8 +73,15 @@ function translateSqlite(cause: Error, code: string, file: string | null): Skein
   }
 }
 
-/** A statement of ours does not fit the tables: another program made or changed them. */
-function foreignTables(cause: Error, where: string): SkeinError {
+/** Whether a table is missing that an optional migration makes: the file could not be written when it was
+ *  opened. */
+function isWithoutOptional({ message }: Error): boolean {
+  return /no such table: skein_(tokens|tasks|dispatches|blob_parts)\b/.test(message)
+}
+
+/** A statement of ours does not fit the tables: another program made them. */
+function foreignTables(cause: Error, file: string | null): SkeinError {
+  const where = file ?? 'the store'
   const name = /\bskein_\w+/.exec(cause.message)?.[0]
   const what = name === undefined ? 'tables named skein_*' : `a table ${name}`
   return new MisconfiguredError('tables', `${where} has ${what} that Skein did not make: ${cause.message}`, {

@@ -19,7 +19,7 @@ import { withIndexing } from '../store/background-index.ts'
 import { loadMethods, storeWithHub } from '../store/store-with-hub.ts'
 import { copyEngine, readIntoMemory } from './copy-in-memory.ts'
 import { fileOf, sqliteEngine } from './engine.ts'
-import { translate, translated } from './errors.ts'
+import { translated, translateOpening } from './errors.ts'
 import { handleSettings } from './handle-settings.ts'
 import { migrateFile, schemaVersion } from './migrate.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
@@ -29,7 +29,8 @@ import { retryWhileBusy } from './retry-while-busy.ts'
 // - `queries/`: the SQL of every statement
 // - `engine.ts`: runs programs in transactions; `group-commit.ts` lets parallel writes share one;
 //   `retry-while-busy.ts` waits for other processes
-// - `log-sync.ts`: makes commits durable, after other processes may write again
+// - `log-sync.ts`: makes commits durable, after other processes may write again; `rewrite-log.ts` repairs the
+//   log after a sync that failed
 // - `checkpoints.ts`: when the log is copied into the file; `blocking-work-thread.ts` does it unnoticed
 // - `thread-writes.ts`: the transactions of long work, which the same thread makes
 // - `errors.ts`: errors of SQLite as ours
@@ -132,7 +133,7 @@ export async function sqliteStore(
   try {
     await migrateFile(db)
   } catch (error) {
-    throw translate(error, fileOf(db))
+    throw translateOpening(error, fileOf(db))
   }
   // A call inside a transaction of the caller must not wait for a file.
   await loadMethods()
@@ -165,7 +166,7 @@ async function openFile(path: string, settings: string): Promise<Database> {
       throw error
     }
   } catch (error) {
-    throw translate(error, path)
+    throw translateOpening(error, path)
   }
 }
 

@@ -312,6 +312,24 @@ describe('a file that is not a store', () => {
     await damaged.create()
   })
 
+  it('throws CorruptError for a table that has changed, and reports it as damage', async () => {
+    const store = await open()
+    const { conversation } = await startConversation(store)
+    await store.close()
+    const db = new BetterSqlite3(file)
+    db.exec('ALTER TABLE skein_turns RENAME COLUMN status TO stctus')
+    db.close()
+    const changed = await open()
+    await expect(changed.listTurns(conversation.id)).rejects.toMatchObject({
+      code: 'corrupt',
+      message: `${file} has damaged or changed tables: no such column: status`,
+      hint: `Try: skein recover ${file}`,
+    })
+    const findings: string[] = []
+    await changed.verify({ onFinding: ({ what }) => findings.push(what) })
+    expect(findings.join('\n')).toContain('no such column: status')
+  })
+
   it('is refused with the name of the table if another program made one of its tables (L5)', async () => {
     mkdirSync(join(folder, 'store'))
     for (const table of ['skein_messages', 'skein_state']) {
