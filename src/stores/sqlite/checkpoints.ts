@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3'
+import type { LogSync } from './log-sync.ts'
 
 /** Pages in the log at which it is copied into the file, about 12 MB. A page that many appends have written
  *  is copied once: the more pages, the less copying. The index of a log of up to 4,062 pages is one hash
@@ -35,13 +36,18 @@ export interface Checkpoints {
   startThread(): Promise<void>
 }
 
+/** What a checkpoint asks of the disk with the log (log-sync.ts). */
+export type LogDisk = Pick<LogSync, 'isSlow' | 'mayCopy' | 'mayCopyNow'>
+
+const soundDisk: LogDisk = { isSlow: () => false, mayCopy: () => true, mayCopyNow: async () => true }
+
 /** The functions of `blocking-work-thread.ts`, which is loaded when it is needed. */
 export type BlockingWorkThread = typeof import('./blocking-work-thread.ts')
 
 /** By default SQLite makes a checkpoint inside the commit of an append. Here it runs after the callers have
  *  their results, so that no append waits for it. A busy process, bulk work and a process with a slow disk
  *  have it made by a thread; another one that rarely needs one makes it itself, between two appends. */
-export function checkpoints(db: Database, isDiskSlow: () => boolean = () => false): Checkpoints {
+export function checkpoints(db: Database, disk: LogDisk = soundDisk): Checkpoints {
   let writes = 0
   let isDue = false
   let most = pagesPerCheckpoint
@@ -76,7 +82,7 @@ export function checkpoints(db: Database, isDiskSlow: () => boolean = () => fals
       if (isLong(state, most)) {
         // Other processes do not wait for a thread of this one, and would write more than it copies.
         const isAlone = state.checkpointed <= 0
-        if (isBulk || isDiskSlow() || (isAlone && thread?.isThreadReady())) copyInThread()
+        if (isBulk || disk.isSlow() || (isAlone && thread?.isThreadReady())) copyInThread()
         else checkpointSoon()
       }
     }
@@ -111,7 +117,8 @@ export function checkpoints(db: Database, isDiskSlow: () => boolean = () => fals
    *  thread, all of them are copied here. */
   async function copyByThread(least: number): Promise<void> {
     const { askThread } = await loadThread()
-    const isWhole = isDiskSlow()
+    if (!(await disk.mayCopyNow())) return
+    const isWhole = disk.isSlow()
     for (let passes = 1; passes <= mostPasses; passes++) {
       const work = { file: db.open ? fullPathOf(db) : '', isWhole }
       const answer = db.open ? await askThread('copy', work, { isIdle: false }) : null
@@ -135,7 +142,7 @@ export function checkpoints(db: Database, isDiskSlow: () => boolean = () => fals
 
   /** Copies a log of at least so many pages. */
   function checkpoint(least: number): void {
-    if (!db.open || db.inTransaction) return
+    if (!db.open || db.inTransaction || !disk.mayCopy()) return
     try {
       const state = lookAtLog()
       if (!isLong(state, least)) return

@@ -53,7 +53,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   const release = runner(db, 'RELEASE skein')
   const clock = options.clock ?? Date.now
   const disk = owned ? logSync(db, clock, options.logFile) : null
-  const log = disk ? checkpoints(db, disk.isSlow) : null
+  const log = disk ? checkpoints(db, disk) : null
   const thread = log ? threadWriter(db, log) : null
   const group = log
     ? groupCommit(db, {
@@ -267,6 +267,8 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     if (thread?.isOpen()) await thread.close()
     const syncing = disk!.pending()
     if (syncing) await syncing
+    // The last handle copies the log into the file.
+    if (!disk!.mayCopy()) await disk!.mayCopyNow()
     if (db.open) db.close()
     disk!.close()
   }

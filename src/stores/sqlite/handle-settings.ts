@@ -1,3 +1,7 @@
+/** Pages of the log at which SQLite copies it into the file inside a commit. Only a single large write reaches
+ *  them: other checkpoints are made between writes (checkpoints.ts). */
+export const pagesPerOwnCheckpoint = 4_000
+
 /** The settings of a handle of ours, as one text: a call for each would take as long as the query of a short
  *  command. */
 export function handleSettings(synchronous: 'FULL' | 'NORMAL', cacheBytes?: number): string {
@@ -10,7 +14,6 @@ export function handleSettings(synchronous: 'FULL' | 'NORMAL', cacheBytes?: numb
     PRAGMA foreign_keys = ON;
     -- Zeros deleted rows and freed pages. Costs an append nothing that can be measured.
     PRAGMA secure_delete = ON;
-    -- For a single large write. Other checkpoints are made between writes (checkpoints.ts).
-    PRAGMA wal_autocheckpoint = 4000;
+    PRAGMA wal_autocheckpoint = ${pagesPerOwnCheckpoint};
   `
 }

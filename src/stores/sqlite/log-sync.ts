@@ -4,6 +4,9 @@ import type { Database } from 'better-sqlite3'
 import { OutcomeUnknownError } from '../../core/errors.ts'
 import { statementChannel } from '../../system/debug.ts'
 import { fullPathOf } from './checkpoints.ts'
+import { pagesPerOwnCheckpoint } from './handle-settings.ts'
+import { retryWhileBusy } from './retry-while-busy.ts'
+import { rewriteLog } from './rewrite-log.ts'
 
 /** A disk that takes this long for a sync is slow: the event loop runs meanwhile. Other syncs are made at
  *  once, because the thread pool would add 20 to 40 µs to each. */
@@ -37,12 +40,17 @@ export interface LogSync {
    *  the handle. To be called outside a transaction. */
   takesOver(): boolean
   /** Syncs all transactions that are committed. Returns null when it is done, or else a promise. A large
-   *  transaction is never synced at once. Throws OutcomeUnknownError if the disk does not confirm it. */
+   *  transaction is never synced at once. The promise rejects with OutcomeUnknownError if the disk does not
+   *  confirm it. */
   sync(isLarge?: boolean): Promise<void> | null
   /** The end of the syncs that have begun, if there are any. Does not reject. */
   pending(): Promise<void> | null
   /** Whether the last sync took long. */
   isSlow(): boolean
+  /** Whether the log may be copied into the file: not while a part of it may be missing on the disk. */
+  mayCopy(): boolean
+  /** The same, after a sync: it also tells of failures that other processes have met. */
+  mayCopyNow(): Promise<boolean>
   close(): void
 }
 
@@ -51,7 +59,7 @@ export function logSync(db: Database, clock: () => number, file: LogFile = syste
   let isOurs: boolean | undefined
   let descriptor: number | undefined
   let isSlow = false
-  /** Whether a sync has failed, and the log has not been copied into the file since. */
+  /** Whether a sync has failed, and the log has not been written again since. */
   let isUncertain = false
   let running: Promise<void> | null = null
   /** The sync that begins after the one that is running, for all transactions committed by then. */
@@ -62,6 +70,11 @@ export function logSync(db: Database, clock: () => number, file: LogFile = syste
     sync,
     isSlow: () => isSlow,
     pending: () => (next ?? running)?.catch(() => undefined) ?? null,
+    mayCopy: () => !isUncertain,
+    mayCopyNow: async () => {
+      await sync(true)?.catch(() => undefined)
+      return !isUncertain
+    },
     close,
   }
 
@@ -81,23 +94,21 @@ export function logSync(db: Database, clock: () => number, file: LogFile = syste
 
   function sync(isLarge = false): Promise<void> | null {
     if (descriptor === undefined) return null
-    if (isSlow || isLarge || running || next) {
-      next ??= running ? running.then(startSoon, startSoon) : startSoon()
-      return next
-    }
-    if (isUncertain) copyLog()
-    else syncAtOnce(descriptor)
-    return null
+    const isAtOnce = !(isSlow || isLarge || isUncertain || running || next)
+    if (isAtOnce && syncAtOnce(descriptor)) return null
+    next ??= running ? running.then(startSoon, startSoon) : startSoon()
+    return next
   }
 
-  function syncAtOnce(log: number): void {
+  /** Returns whether it has succeeded. */
+  function syncAtOnce(log: number): boolean {
     const end = beginSync()
     try {
       file.syncAtOnce(log)
-      end()
     } catch (error) {
-      throw end(error)
+      return end(error)
     }
+    return end()
   }
 
   /** By the next turn of the event loop, callers that were answered together have written again, and share
@@ -117,57 +128,60 @@ export function logSync(db: Database, clock: () => number, file: LogFile = syste
   }
 
   async function syncInPool(): Promise<void> {
-    if (isUncertain) return copyLog()
+    if (isUncertain) return writeAgain()
     const end = beginSync()
     try {
       await file.sync(descriptor!)
       end()
     } catch (error) {
-      throw end(error)
+      end(error)
+      return writeAgain()
     }
   }
 
-  /** Returns a function that notes how the sync ended. Called with an error, it returns the error for the
-   *  callers. */
-  function beginSync(): (error?: unknown) => OutcomeUnknownError | undefined {
+  /** Returns a function that notes how the sync ended, and returns whether it has succeeded. */
+  function beginSync(): (error?: unknown) => boolean {
     const began = clock()
     const tracedFrom = statementChannel.hasSubscribers ? performance.now() : null
     return error => {
       if (tracedFrom !== null) publishSync(performance.now() - tracedFrom, error)
-      if (error === undefined) {
-        isSlow = clock() - began >= slowMs
-        return undefined
-      }
-      isUncertain = true
-      return unconfirmed(error)
+      if (error === undefined) isSlow = clock() - began >= slowMs
+      else isUncertain = true
+      return error === undefined
     }
   }
 
-  /** After a failed sync, Linux takes the pages of the log for written, and the next sync succeeds without
-   *  them. A checkpoint writes their content to another place, the file, and syncs that. */
-  function copyLog(): void {
-    let left: number
+  /** After a failed sync, the next one succeeds without the pages of the log that have failed. So the log is
+   *  written again, and synced. It must not be copied into the file before that: if the power failed
+   *  meanwhile, the file would have pages of transactions that the log has lost. */
+  async function writeAgain(): Promise<void> {
+    // SQLite copies a long log inside a commit.
+    db.pragma('wal_autocheckpoint = 0')
     try {
-      const [{ busy, log, checkpointed }] = db.pragma('wal_checkpoint(FULL)') as [Checkpointed]
-      left = busy === 0 ? log - checkpointed : log
+      await retryWhileBusy(writeLocked)
     } catch (error) {
       throw unconfirmed(error)
     }
-    if (left > 0) throw unconfirmed(null)
     isUncertain = false
+    db.pragma(`wal_autocheckpoint = ${pagesPerOwnCheckpoint}`)
+  }
+
+  /** The lock keeps other processes from writing to the log, and from starting it again. */
+  function writeLocked(): void {
+    const least = (db.pragma('wal_checkpoint(NOOP)') as [{ log: number }])[0].log
+    db.exec('BEGIN IMMEDIATE')
+    try {
+      if (rewriteLog(descriptor!) < least) throw new Error('the log has lost pages')
+      file.syncAtOnce(descriptor!)
+    } finally {
+      db.exec('ROLLBACK')
+    }
   }
 
   function close(): void {
     if (descriptor !== undefined) file.close(descriptor)
     descriptor = undefined
   }
-}
-
-/** The result of a checkpoint: whether it was prevented, the pages of the log, and those that are copied. */
-interface Checkpointed {
-  readonly busy: number
-  readonly log: number
-  readonly checkpointed: number
 }
 
 function publishSync(ms: number, error: unknown): void {
@@ -177,7 +191,7 @@ function publishSync(ms: number, error: unknown): void {
 
 function unconfirmed(cause: unknown): OutcomeUnknownError {
   return new OutcomeUnknownError('the disk did not confirm that the write is stored', {
-    ...(cause !== null && { cause }),
+    cause,
     hint: 'Check the disk. Then try again with the same turn key, or read the head of the branch',
   })
 }

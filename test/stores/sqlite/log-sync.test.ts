@@ -1,4 +1,4 @@
-import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
@@ -9,8 +9,9 @@ import type { Store } from '../../../src/core/ports.ts'
 import { type Program, run } from '../../../src/stores/engine/engine.ts'
 import { sqliteEngine } from '../../../src/stores/sqlite/engine.ts'
 import { handleSettings } from '../../../src/stores/sqlite/handle-settings.ts'
-import type { LogFile } from '../../../src/stores/sqlite/log-sync.ts'
+import { type LogFile, logSync } from '../../../src/stores/sqlite/log-sync.ts'
 import { migrateFile } from '../../../src/stores/sqlite/migrate.ts'
+import { rewriteLog } from '../../../src/stores/sqlite/rewrite-log.ts'
 import { storeOver } from '../../../src/stores/store/store-over.ts'
 import { type StatementTrace, statementChannel } from '../../../src/system/debug.ts'
 import { systemSource } from '../../../src/system/source.ts'
@@ -67,10 +68,10 @@ class WatchedLog implements LogFile {
     closeSync(descriptor)
   }
 
-  failNext(code = 'EIO'): void {
+  failNext(): void {
     this.before = () => {
       this.before = () => undefined
-      throw Object.assign(new Error(`${code}: i/o error, fdatasync`), { code, syscall: 'fdatasync' })
+      failing()
     }
   }
 
@@ -78,6 +79,10 @@ class WatchedLog implements LogFile {
   take(): readonly string[] {
     return this.events.splice(0)
   }
+}
+
+function failing(): never {
+  throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO', syscall: 'fdatasync' })
 }
 
 interface Opened {
@@ -195,7 +200,7 @@ describe('a durable write on SQLite', () => {
     onTestFinished(() => void statementChannel.unsubscribe(note))
     await engine.write(() => put('x'))
     log.failNext()
-    await expect(engine.write(() => put('x'))).rejects.toThrow(OutcomeUnknownError)
+    await engine.write(() => put('x'))
     const syncs = traces.filter(({ statements: [name] }) => name === 'SYNC')
     expect(syncs).toEqual([
       { engine: 'sqlite', statements: ['SYNC'], rows: 0, ms: expect.any(Number) },
@@ -320,13 +325,36 @@ describe('a slow disk', () => {
 describe('a sync that fails', () => {
   const pages = (db: Database) =>
     db.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { log: number; checkpointed: number }
+  const copiesAlone = (db: Database) => db.pragma('wal_autocheckpoint', { simple: true }) !== 0
 
-  it('is reported to the callers of all writes in the transaction', async () => {
-    const { engine, log } = await open()
+  it.each(['fast', 'slow'] as const)(
+    'has the log written again and synced before the answer (%s disk)',
+    async speed => {
+      const { db, engine, log } = await open()
+      log.isSlow = speed === 'slow'
+      await engine.write(() => put('x'))
+      log.take()
+      log.failNext()
+      const before = readFileSync(`${file}-wal`)
+      const written = Promise.all([engine.write(() => put('a')), engine.write(() => put('b'))])
+      await written.then(() => log.events.push('answers'))
+      // The first of them is made by the function that failed.
+      const again = log.take().filter(event => event !== 'begin')
+      expect(again.slice(0, 1)).toEqual(['sync'])
+      expect(again.at(-1)).toBe('answers')
+      // What was in it is in it, byte by byte, and nothing was copied into the file.
+      expect(readFileSync(`${file}-wal`).subarray(0, before.length)).toEqual(before)
+      expect(pages(db).checkpointed).toBeLessThan(pages(db).log)
+      expect(copiesAlone(db)).toBe(true)
+    },
+  )
+
+  it('is reported to the callers of all writes in the transaction if the next one fails as well', async () => {
+    const { db, engine, log } = await open()
     await engine.write(() => put('x'))
     await turn()
     const first = engine.write(() => put('a'))
-    log.failNext()
+    log.before = failing
     const others = [engine.write(() => put('b')), engine.write(() => put('c'))]
     const failed = engine.write(function* (): Program<void> {
       yield* put('d')
@@ -341,48 +369,99 @@ describe('a sync that fails', () => {
       expect.any(RangeError),
     ])
     expect(reasons[0]).toMatchObject({ code: 'outcome_unknown', cause: { code: 'EIO' } })
+    expect(copiesAlone(db)).toBe(false)
+    log.before = () => undefined
+    expect(await engine.write(() => put('e'))).toBe('e')
+    expect(copiesAlone(db)).toBe(true)
   })
 
-  it.each(['fast', 'slow'] as const)(
-    'has the log copied into the file before the next write is answered (%s disk)',
-    async speed => {
-      const { db, engine, log } = await open()
-      log.isSlow = speed === 'slow'
-      await engine.write(() => put('x'))
-      log.failNext()
-      await expect(engine.write(() => put('a'))).rejects.toThrow(OutcomeUnknownError)
-      expect(pages(db).checkpointed).toBeLessThan(pages(db).log)
-      log.take()
-      await engine.write(() => put('b'))
-      // The checkpoint has synced the file.
-      expect(pages(db).checkpointed).toBe(pages(db).log)
-      expect(log.take()).toEqual([])
-      await engine.write(() => put('c'))
-      expect(log.take()).toEqual(speed === 'slow' ? ['begin', 'end'] : ['sync'])
-    },
-  )
+  it('keeps the log out of the file until it has been written again', async () => {
+    const db = secondHandle()
+    db.exec(`${handleSettings('FULL')} CREATE TABLE t (x); INSERT INTO t VALUES (1)`)
+    const log = new WatchedLog()
+    const disk = logSync(db, () => 0, log)
+    expect(disk.takesOver()).toBe(true)
+    log.before = failing
+    await expect(disk.sync()).rejects.toThrow(OutcomeUnknownError)
+    expect([disk.mayCopy(), await disk.mayCopyNow()]).toEqual([false, false])
+    log.before = () => undefined
+    expect([await disk.mayCopyNow(), disk.mayCopy()]).toEqual([true, true])
+    disk.close()
+  })
 
-  it('is reported again while the log cannot be copied', async () => {
+  it('has the log written again when the store is closed', async () => {
+    const { engine, log } = await open()
+    await engine.write(() => put('x'))
+    log.before = failing
+    await expect(engine.write(() => put('a'))).rejects.toThrow(OutcomeUnknownError)
+    log.before = () => undefined
+    log.take()
+    await engine.close()
+    expect(log.take()).toEqual(['sync', 'close'])
+  })
+
+  it('waits until another process has released the lock', async () => {
     const { engine, log } = await open()
     const other = secondHandle()
     await engine.write(() => put('x'))
     log.failNext()
-    await expect(engine.write(() => put('a'))).rejects.toThrow(OutcomeUnknownError)
-    other.exec('BEGIN')
-    expect(isStored(other, 'a')).toBe(true)
-    // The reader needs the log as it was before.
-    await expect(engine.write(() => put('b'))).rejects.toThrow(OutcomeUnknownError)
+    const written = engine.write(() => put('a')).then(() => log.events.push('answer'))
+    other.exec('BEGIN IMMEDIATE')
+    for (let i = 0; i < 3; i++) await turn()
+    log.take()
     other.exec('COMMIT')
-    expect(await engine.write(() => put('c'))).toBe('c')
+    await written
+    expect(log.take()).toEqual(['sync', 'answer'])
+  })
+
+  it('is reported if the log has lost a page', async () => {
+    const { db, engine, log } = await open()
+    await engine.write(() => put('x'))
+    log.before = () => {
+      log.before = () => undefined
+      // Some file systems forget what they could not write. The last page is the one of this transaction.
+      const bytes = readFileSync(`${file}-wal`)
+      bytes.fill(0, 32 + (pages(db).log - 1) * 4_120)
+      writeFileSync(`${file}-wal`, bytes)
+      failing()
+    }
+    const failed = engine.write(() => put('a'))
+    await expect(failed).rejects.toMatchObject({ code: 'outcome_unknown', cause: { message: /lost pages/ } })
   })
 
   it('lets a step be repeated with its key, and stores it once', async () => {
     const { store, log } = await open()
     const { branch } = await store.create()
     const append = () => store.append(branch, null, [say('once')], { turn: { key: 't', step: 0 } })
-    log.failNext()
+    log.before = failing
     await expect(append()).rejects.toThrow(OutcomeUnknownError)
+    log.before = () => undefined
     expect(await append()).toMatchObject({ outcome: 'replayed' })
     expect(await store.getConversation(branch.conversationId)).toMatchObject({ messages: 1 })
+  })
+})
+
+describe('rewriteLog', () => {
+  it('counts the pages of the log, and leaves out what an older log has left behind them', async () => {
+    const db = secondHandle()
+    db.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (x)')
+    const insert = db.prepare('INSERT INTO t VALUES (randomblob(?))')
+    insert.run(300_000)
+    db.pragma('wal_checkpoint(FULL)')
+    insert.run(20_000)
+    const [{ log }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
+    const before = readFileSync(`${file}-wal`)
+    expect(before.length).toBeGreaterThan(32 + (log + 10) * 4_120)
+    const descriptor = openSync(`${file}-wal`, 'r+')
+    expect(rewriteLog(descriptor)).toBe(log)
+    expect(readFileSync(`${file}-wal`)).toEqual(before)
+    closeSync(descriptor)
+  })
+
+  it('finds no page in an empty log', () => {
+    writeFileSync(file, '')
+    const descriptor = openSync(file, 'r+')
+    expect(rewriteLog(descriptor)).toBe(0)
+    closeSync(descriptor)
   })
 })
