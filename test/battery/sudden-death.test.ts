@@ -1,17 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import BetterSqlite3 from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
-import { textOf } from '../../src/core/message.ts'
-import { pathOf } from '../../src/core/path.ts'
-import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { note } from './note.ts'
 import { seededRandom } from './random.ts'
 import { size } from './size.ts'
+import { expectSound, storedTurns } from './stored-turns.ts'
 import { startTeam, type Team } from './team.ts'
-import { type Manner, turnLength, words } from './writer.ts'
+import type { Manner } from './writer.ts'
 
 /** Three writers on one file are killed at a random moment, repeatedly, and the acknowledged turns are looked
  *  up. */
@@ -65,32 +62,12 @@ async function inspect(file: string, { keys }: Team, told: ReadonlyMap<string, n
   await store.listConversations({ limit: 10 })
   total.slowestOpenMs = Math.max(total.slowestOpenMs, performance.now() - begun)
   for (const writer of keys) {
-    const { turns, half } = await turnsOf(store, writer)
+    const { turns, half } = await storedTurns(store, writer)
     total.half += half
     total.lost += Math.max(0, told.get(writer)! - turns)
     total.stored += turns
   }
   await store.close()
-}
-
-/** The stored turns of a writer, from the first without a gap, and the partial ones. */
-async function turnsOf(store: Store, writer: string): Promise<{ turns: number; half: number }> {
-  const { branch, conversation } = (await store.findByKey(writer))!
-  const path = branch.head === null ? [] : await pathOf(store, branch.head)
-  // No message is outside the path, and the path has no gap.
-  expect(path.map(({ seq }) => seq)).toEqual(path.map((_, i) => i))
-  expect(conversation.messages).toBe(path.length)
-  const said = path.map(textOf)
-  const expected = said.map((_, i) => words(writer, Math.floor(i / turnLength), i % turnLength))
-  expect(said).toEqual(expected)
-  return { turns: Math.floor(said.length / turnLength), half: said.length % turnLength === 0 ? 0 : 1 }
-}
-
-function expectSound(file: string): void {
-  const db = new BetterSqlite3(file)
-  expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
-  expect(db.pragma('foreign_key_check')).toEqual([])
-  db.close()
 }
 
 it('loses no acknowledged turn and leaves no partial turn when three writers are killed (R1)', {

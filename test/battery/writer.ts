@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BranchRef } from '../../src/core/branch.ts'
-import { OutcomeUnknownError } from '../../src/core/errors.ts'
+import { OutcomeUnknownError, UnavailableError } from '../../src/core/errors.ts'
 import type { MessageId } from '../../src/core/ids.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
@@ -14,7 +14,7 @@ import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 /** Its mode. All except the first four are wrong on purpose, for the negative controls. */
 export type Manner =
   | 'honest'
-  /** Repeats a turn with its key if the disk did not confirm it. */
+  /** Repeats a turn with its key if the disk did not store or confirm it. */
   | 'retrying'
   /** Writes several conversations side by side, so that their turns share transactions. */
   | 'parallel'
@@ -97,8 +97,8 @@ async function appendUntilStored(
   try {
     return (await store.append(branch, head, messages, { turn: { key, step: 0 } })).head
   } catch (error) {
-    if (!(error instanceof OutcomeUnknownError)) throw error
-    tell(`unknown ${key}`)
+    if (!(error instanceof OutcomeUnknownError || error instanceof UnavailableError)) throw error
+    tell(`${error instanceof OutcomeUnknownError ? 'unknown' : 'refused'} ${key}`)
     return appendUntilStored(store, branch, head, messages, key)
   }
 }
