@@ -6,14 +6,13 @@ import { type ConversationId, conversationId } from '../../../core/ids.ts'
 import type { RecordMover, StoreRecord } from '../../../core/record.ts'
 import { type SourcedRecord, takeIn } from '../../../core/take-in.ts'
 import { systemSource } from '../../../system/source.ts'
-import type { TurnRow } from '../../engine/rows.ts'
 import { belongsTo } from './belongs-to.ts'
 import { type BlobShelf, blobShelf } from './blob-shelf.ts'
 import { type MendedSchema, mendSchemaText, replaceLostTables } from './mend-schema-text.ts'
 import { mendedCopy } from './mended-copy.ts'
 import { attempt, rowKeys, type TableGap } from './readable-rows.ts'
 import { type KeptMessages, type LostMessage, type RecoverLoss, recoverMessages } from './recover-messages.ts'
-import { recoverConversation, recoverRecords, rowsOf } from './recover-records.ts'
+import { readableTurns, recoverConversation, recoverRecords } from './recover-records.ts'
 import { recoverTasks } from './recover-tasks.ts'
 
 export type { RecoverLoss } from './recover-messages.ts'
@@ -161,7 +160,7 @@ function* recoverOne(
   if (!isWhole) other('its title, links and settings are lost')
   if (given === null) other('its id is lost: this is a new one')
   if (lostTables.length > 0) other(`what stood in ${lostTables.join(', ')} is lost`)
-  const turns = rowsOf<TurnRow>(db, conv, 'turns', ['first', 'key'], other)
+  const turns = readableTurns(db, conv, id, other)
   const firsts = new Set(turns.map(({ first }) => first))
   yield record
   const kept: KeptMessages = yield* recoverMessages(

@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import type { ConversationId } from '../../../core/ids.ts'
 import type { ConversationRecord, StoreRecord } from '../../../core/record.ts'
+import { checkRecord } from '../../check/record.ts'
 import * as stored from '../../engine/row-to-record.ts'
 import type { BranchRow, ConversationRow, LinkRow, SummaryRow, TurnRow } from '../../engine/rows.ts'
 import { attempt, rowsFromBothEnds } from './readable-rows.ts'
@@ -35,6 +36,29 @@ const bare = (now: number): Omit<ConversationRecord, 'id'> => ({
   ...{ tags: [], activeBranch: 'main', tokensUsed: 0, cost: 0, createdAt: now, updatedAt: now },
   ...{ expiresAt: null, ttlMs: null, renewMs: null, trashedAt: null },
 })
+
+/** The turns of a conversation that can be stored again. Its messages must not refer to others. A turn whose
+ *  usage cannot be read is kept without it. */
+export function readableTurns(
+  db: Database,
+  conv: number,
+  id: ConversationId,
+  lose: (what: string) => void,
+): readonly TurnRow[] {
+  return rowsOf<TurnRow>(db, conv, 'turns', ['first', 'key'], lose).flatMap(row => {
+    if (isStorable(row, id)) return [row]
+    const name = `turn ${JSON.stringify(row.key)}`
+    const rest = { ...row, usage: '{}' }
+    lose(isStorable(rest, id) ? `the usage of ${name} cannot be read` : `${name} cannot be read`)
+    return isStorable(rest, id) ? [rest] : []
+  })
+}
+
+function isStorable(row: TurnRow, id: ConversationId): boolean {
+  const known = 'a'.repeat(32)
+  const record = attempt(() => stored.turnRecord(id, { ...row, first_id: known, last_id: known }))
+  return record !== undefined && attempt(() => checkRecord(record)) !== undefined
+}
 
 /** The readable records that refer to messages, if those messages were kept. */
 export function* recoverRecords(
@@ -115,7 +139,7 @@ export function* recoverRecords(
 }
 
 /** The readable rows of a table that belong to a conversation. */
-export function rowsOf<T>(
+function rowsOf<T>(
   db: Database,
   conv: number,
   table: string,
