@@ -19,16 +19,16 @@ export function rewriteLog(descriptor: number): number {
     const at = headerBytes + pages * frameBytes
     const bytes = read(descriptor, at, framesAtOnce * frameBytes)
     const count = Math.floor(bytes.length / frameBytes)
-    let sound = 0
-    while (sound < count && check(bytes.subarray(sound * frameBytes, (sound + 1) * frameBytes))) sound++
-    if (sound > 0) writeSync(descriptor, bytes, 0, sound * frameBytes, at)
-    pages += sound
-    if (sound < framesAtOnce) return pages
+    let valid = 0
+    while (valid < count && check(bytes.subarray(valid * frameBytes, (valid + 1) * frameBytes))) valid++
+    if (valid > 0) writeSync(descriptor, bytes, 0, valid * frameBytes, at)
+    pages += valid
+    if (valid < framesAtOnce) return pages
   }
 }
 
-/** Returns a function that tells, frame by frame, whether the log goes on: each has the salts of the header and
- *  a checksum over all before it (https://sqlite.org/fileformat2.html#walformat). */
+/** Returns a function that checks one frame after the other. A valid frame has the salts of the header, and a
+ *  checksum over everything before it (https://sqlite.org/fileformat2.html#walformat). */
 function frameChecker(header: Buffer): (frame: Buffer) => boolean {
   const isBigEndian = (header.readUInt32BE(0) & 1) === 1
   let sums = checksum(header.subarray(0, 24), [0, 0], isBigEndian)

@@ -63,7 +63,7 @@ export class WatchedLog implements LogFile {
   }
 }
 
-/** What a disk that cannot sync answers. */
+/** Throws the error of a disk that cannot sync. */
 export function failing(): never {
   throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO', syscall: 'fdatasync' })
 }
