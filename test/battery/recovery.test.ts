@@ -29,6 +29,14 @@ beforeAll(async () => {
   pageSize = original.readUInt16BE(16)
 })
 
+/** Changes the length of a name in the list of tables. */
+function damageRowOfTables(bytes: Buffer): void {
+  const record = bytes.indexOf('indexskein_messages_label')
+  // The type of a text of five letters.
+  const header = bytes.lastIndexOf(23, record)
+  bytes[header + 1]! ^= 4
+}
+
 interface Outcome {
   readonly recovered: RecoverResult
   readonly losses: readonly RecoverLoss[]
@@ -111,6 +119,7 @@ describe('recover', () => {
     ['another encoding in its header', bytes => void bytes.writeUInt32BE(2, 56)],
     ['a first page of nothing', bytes => void bytes.fill(0, 0, pageSize)],
     ['a first page of garbage', bytes => void bytes.fill(0x5a, 0, pageSize)],
+    ['a damaged row in its list of tables', bytes => void damageRowOfTables(bytes)],
   ])('opens a file with %s, and copies it completely (R6)', async (_, damage) => {
     damagedCopy(original, path, damage)
     const { whole, recovered: result } = await recovered()

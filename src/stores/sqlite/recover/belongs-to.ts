@@ -17,10 +17,16 @@ export function belongsTo(db: Database, n: number, conv: number): boolean {
   return attempt(() => isIn(db, n, conv)) ?? false
 }
 
+/** Whether one of these messages is a root whose id is correct in a conversation with this id. */
+export function isRootOf(db: Database, id: ConversationId, keys: readonly number[]): boolean {
+  return keys.some(n => {
+    const row = attempt(() => ownRow(db, n))
+    return row !== undefined && row.parent_seq < 0 && idBelow(id, row) === row.id
+  })
+}
+
 function isIn(db: Database, n: number, conv: number): boolean {
-  const row = db
-    .prepare('SELECT parent_seq, id, role, at, body_hash FROM skein_messages NOT INDEXED WHERE n = ?')
-    .get(n) as OwnRow | undefined
+  const row = ownRow(db, n)
   if (!row) return false
   const parent =
     row.parent_seq < 0
@@ -29,7 +35,14 @@ function isIn(db: Database, n: number, conv: number): boolean {
           .prepare('SELECT id FROM skein_messages INDEXED BY skein_messages_seq WHERE conv = ? AND seq = ?')
           .pluck()
           .get(conv, row.parent_seq)
-  if (typeof parent !== 'string') return false
-  const hash = Buffer.from(row.body_hash).toString('hex')
-  return hashMessage(parent as MessageId | ConversationId, row.role as Role, row.at, hash) === row.id
+  return typeof parent === 'string' && idBelow(parent as MessageId | ConversationId, row) === row.id
+}
+
+function ownRow(db: Database, n: number): OwnRow | undefined {
+  const sql = 'SELECT parent_seq, id, role, at, body_hash FROM skein_messages NOT INDEXED WHERE n = ?'
+  return db.prepare(sql).get(n) as OwnRow | undefined
+}
+
+function idBelow(parent: MessageId | ConversationId, { role, at, body_hash }: OwnRow): MessageId {
+  return hashMessage(parent, role as Role, at, Buffer.from(body_hash).toString('hex'))
 }

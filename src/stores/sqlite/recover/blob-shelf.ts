@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { sha256Hex } from '../../../core/hash.ts'
-import { attempt, rowKeys, type TableGap } from './readable-rows.ts'
+import { attempt, readDoubtful, rowKeys, type TableGap } from './readable-rows.ts'
 
 /** The blobs of a damaged file by hash, independent of the index. */
 export interface BlobShelf {
@@ -57,7 +57,13 @@ export function blobShelf(db: Database, onGap: (gap: TableGap) => void): BlobShe
 
   function dataOf(table: string): (key: number) => Uint8Array | undefined {
     const statement = attempt(() => db.prepare(`SELECT data FROM ${table} WHERE rowid = ?`).pluck())
-    return key => attempt(() => statement?.get(key) as Uint8Array)
+    // Its hash shows whether it is right.
+    return key =>
+      readDoubtful(
+        db,
+        () => statement?.get(key) as Uint8Array,
+        () => undefined,
+      )
   }
 
   function rowsIn(table: string, columns: string): readonly ShelvedRow[] {

@@ -40,6 +40,8 @@ export function mendedCopy(damaged: string, to: string): readonly string[] {
     writeSchemaRoot(whole, pageSize, leaves)
     mended.push(`the first page was damaged; ${leaves.length} of the pages it leads to were found`)
   }
+  const damagedRows = mendSchemaRows(whole, pageSize)
+  if (damagedRows > 0) mended.push(`the list of tables had damaged rows: ${damagedRows}`)
   if (mended.length > 0) writeFileSync(to, whole)
   truncateSync(to, whole.length)
   return mended
@@ -137,8 +139,34 @@ function leafAt(page: Buffer, number: number): SchemaLeaf | null {
   return { page: number, firstRow: rows[0]!, lastRow: rows.at(-1)! }
 }
 
-/** The row id of a cell whose record belongs to the list of tables: five columns, the first one a kind of
- *  object. */
+/** Corrects the pages of the list of tables that point to a row that cannot be read, and returns the number of
+ *  such rows: SQLite stops at the first one, and does not see the tables after it. Rows of the page to which
+ *  nothing points are added. */
+function mendSchemaRows(bytes: Buffer, pageSize: number): number {
+  let damaged = 0
+  for (let at = pageSize; at + pageSize <= bytes.length; at += pageSize) {
+    const page = bytes.subarray(at, at + pageSize)
+    const cells = page[0] === leafOfTable ? page.readUInt16BE(3) : 0
+    if (8 + cells * 2 > page.length) continue
+    const places = Array.from({ length: cells }, (_, i) => page.readUInt16BE(8 + i * 2))
+    const readable = places.filter(place => rowOfCell(page, place) !== null)
+    // A page of another table has none of them.
+    if (readable.length === cells || readable.length < Math.max(2, cells / 2)) continue
+    const byRow = new Map(readable.map(place => [rowOfCell(page, place)!, place]))
+    for (let place = 8 + cells * 2; place < page.length; place++) {
+      const row = rowOfCell(page, place)
+      if (row !== null && !byRow.has(row) && byRow.size < cells) byRow.set(row, place)
+    }
+    const rows = [...byRow].toSorted(([a], [b]) => a - b)
+    for (const [i, [, place]] of rows.entries()) page.writeUInt16BE(place, 8 + i * 2)
+    page.writeUInt16BE(rows.length, 3)
+    damaged += cells - readable.length
+  }
+  return damaged
+}
+
+/** The row id of a cell whose record belongs to the list of tables: five columns that fill it, the first one a
+ *  kind of object. */
 function rowOfCell(page: Buffer, at: number): number | null {
   if (at < 8 || at >= page.length - 12) return null
   const size = varint(page, at)
@@ -151,10 +179,16 @@ function rowOfCell(page: Buffer, at: number): number | null {
     types.push(type.value)
     next = type.next
   }
-  if (types.length !== 5) return null
-  const length = (types[0]! - 13) / 2
-  const kind = page.toString('latin1', next, next + length)
+  const bytes = types.reduce((sum, type) => sum + bytesOf(type), header.value)
+  if (types.length !== 5 || bytes !== size.value) return null
+  const kind = page.toString('latin1', next, next + bytesOf(types[0]!))
   return ['table', 'index', 'trigger', 'view'].includes(kind) ? row.value : null
+}
+
+/** The size of a value by its type in the header of its record. */
+function bytesOf(type: number): number {
+  if (type >= 12) return Math.floor((type - 12) / 2)
+  return [0, 1, 2, 3, 4, 6, 8, 8, 0, 0][type] ?? 0
 }
 
 function varint(bytes: Buffer, at: number): { value: number; next: number } {

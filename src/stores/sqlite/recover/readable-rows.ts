@@ -130,6 +130,20 @@ export function rowsFromBothEnds<T>(
   }
 }
 
+/** Reads one row, also from a page whose cells seem to overlap: then `onDoubt` is called, and the content may be
+ *  wrong. */
+export function readDoubtful<T>(db: Database, read: () => T, onDoubt: () => void): T | undefined {
+  const found = attempt(read)
+  if (found !== undefined) return found
+  onDoubt()
+  db.pragma('cell_size_check = OFF')
+  try {
+    return attempt(read)
+  } finally {
+    db.pragma('cell_size_check = ON')
+  }
+}
+
 /** The result, or undefined if it cannot be read. */
 export function attempt<T>(read: () => T): T | undefined {
   try {

@@ -6,7 +6,7 @@ import { type ConversationId, conversationId } from '../../../core/ids.ts'
 import type { RecordMover, StoreRecord } from '../../../core/record.ts'
 import { type SourcedRecord, takeIn } from '../../../core/take-in.ts'
 import { systemSource } from '../../../system/source.ts'
-import { belongsTo } from './belongs-to.ts'
+import { belongsTo, isRootOf } from './belongs-to.ts'
 import { type BlobShelf, blobShelf } from './blob-shelf.ts'
 import { type MendedSchema, mendSchemaText, replaceLostTables } from './mend-schema-text.ts'
 import { mendedCopy } from './mended-copy.ts'
@@ -156,8 +156,7 @@ function* recoverOne(
   const id = given ?? conversationId(systemSource.uuid())
   const other = (what: string) =>
     lose({ conversation: id, message: null, seq: null, kind: 'other', what, now: null })
-  const { record, isWhole } = recoverConversation(db, conv, id, now)
-  if (!isWhole) other('its title, links and settings are lost')
+  const record = recoverConversation(db, conv, id, now, other)
   if (given === null) other('its id is lost: this is a new one')
   if (lostTables.length > 0) other(`what stood in ${lostTables.join(', ')} is lost`)
   const turns = readableTurns(db, conv, id, other)
@@ -299,7 +298,10 @@ async function conversationsIn(
   for (const [i, { c, id }] of (known ?? []).entries()) {
     if (i % rowsAtOnce === 0) await pause(signal)
     const read = attempt(() => conversationId(id))
-    if (read && !found.has(c) && !taken.has(read)) found.set(c, read)
+    if (!read || taken.has(read)) continue
+    const said = found.get(c)
+    // The table and its index disagree. The ids of root messages show which is right.
+    if (said === undefined || isRootOf(db, read, messages.get(c) ?? [])) found.set(c, read)
   }
   for (const conv of messages.keys()) if (!found.has(conv)) found.set(conv, null)
   // Conversations that were being purged stay deleted.

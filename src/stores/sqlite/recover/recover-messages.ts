@@ -1,10 +1,11 @@
 import type { Database } from 'better-sqlite3'
 import { blobHashesIn } from '../../../core/body.ts'
+import { checkName } from '../../../core/check.ts'
 import { hashMessage } from '../../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
 import type { MessageRecord, StoreRecord } from '../../../core/record.ts'
 import type { BlobShelf } from './blob-shelf.ts'
-import { attempt, rowsFromBothEnds } from './readable-rows.ts'
+import { attempt, readDoubtful, rowsFromBothEnds } from './readable-rows.ts'
 import { vouchFor } from './vouch-for.ts'
 
 /** A part of a conversation that could not be copied unchanged. */
@@ -29,6 +30,7 @@ interface Row {
   readonly role: string
   readonly at: number
   readonly tokens: number
+  readonly path_tokens: number
   readonly turn: number | null
   readonly step: number | null
   readonly label: string | null
@@ -66,6 +68,11 @@ export interface MessageSource {
   readonly now: number
 }
 
+interface Words {
+  readonly body: unknown
+  readonly erased: string | null
+}
+
 /** The messages of a conversation that are verified by their ids, as records in an order in which they can
  *  be written, each blob before its message. */
 export function* recoverMessages(
@@ -75,14 +82,22 @@ export function* recoverMessages(
   onLoss: (loss: RecoverLoss) => void,
 ): Generator<StoreRecord, KeptMessages> {
   const facts = db.prepare(
-    `SELECT n, seq, parent_seq, id, role, at, tokens, turn, step, label, body_hash FROM skein_messages WHERE n = ?`,
+    `SELECT n, seq, parent_seq, id, role, at, tokens, path_tokens, turn, step, label, body_hash
+     FROM skein_messages WHERE n = ?`,
   )
   const words = db.prepare(`SELECT body, erased FROM skein_messages WHERE n = ?`)
   const rows: Row[] = []
   for (const n of keys) {
-    const row = attempt(() => facts.get(n) as Row | undefined)
-    if (row && isReadable(row)) rows.push(row)
-    else lose('lost', null, null, `a message (row ${n}) cannot be read`)
+    let isDoubtful = false
+    const doubt = () => {
+      isDoubtful = true
+    }
+    const row = readDoubtful(db, () => facts.get(n) as Row | undefined, doubt)
+    if (row && isReadable(row)) {
+      rows.push(row)
+      if (isDoubtful)
+        lose('other', row.id, row.seq, 'it is near damage: its label, turn and token count may be wrong')
+    } else lose('lost', null, null, `a message (row ${n}) cannot be read`)
   }
   rows.sort((a, b) => a.seq - b.seq)
   const buried = tombstonesIn(db, conv)
@@ -103,7 +118,12 @@ export function* recoverMessages(
 
   for (const row of rows) {
     yield* bury(row.seq)
-    const text = attempt(() => words.get(row.n) as { body: unknown; erased: string | null } | undefined)
+    // Its hash shows whether it is right.
+    const text = readDoubtful(
+      db,
+      () => words.get(row.n) as Words | undefined,
+      () => undefined,
+    )
     const body = text === undefined ? undefined : (text.body as string | null)
     const found = {
       ...row,
@@ -132,6 +152,11 @@ export function* recoverMessages(
     keptSeqs.push(row.seq)
     if (hasWords) for (const hash of hashes) yield { kind: 'blob', hash, data: blobs.read(hash)! }
     const turn = row.turn !== null && turns.has(row.turn) && newIds.has(row.turn) ? row.turn : null
+    const above = row.parent_seq < 0 ? 0 : before.get(row.parent_seq)?.path_tokens
+    if (above !== undefined && row.tokens !== row.path_tokens - above)
+      lose('other', id, row.seq, 'its token count may be wrong')
+    const label = row.label === null ? null : (attempt(() => checkName(row.label, 'label')) ?? null)
+    if (label !== row.label) lose('other', id, row.seq, 'its label cannot be read')
     yield {
       kind: 'message',
       conversationId: conversation,
@@ -140,10 +165,10 @@ export function* recoverMessages(
       parentId,
       role: vouched.role,
       at: vouched.at,
-      tokens: Math.max(0, row.tokens),
+      tokens: Math.min(Math.max(0, row.tokens), 2 ** 31 - 1),
       turn: turn === null ? null : newIds.get(turn)!,
       step: turn === null ? null : row.step,
-      label: row.label,
+      label,
       bodyHash: vouched.bodyHash,
       body: hasWords ? body! : null,
       erased: hasWords ? null : (erased ?? { at: now, by: 'skein recover', reason: 'damaged' }),
@@ -241,7 +266,6 @@ function isReadable(row: Row): boolean {
     [row.turn, row.step].every(value => value === null || Number.isSafeInteger(value)) &&
     typeof row.id === 'string' &&
     typeof row.role === 'string' &&
-    (row.label === null || typeof row.label === 'string') &&
     row.body_hash instanceof Uint8Array
   )
 }

@@ -7,13 +7,14 @@ import type { BranchRow, ConversationRow, LinkRow, SummaryRow, TurnRow } from '.
 import { attempt, rowsFromBothEnds } from './readable-rows.ts'
 import type { KeptMessages, RecoverLoss } from './recover-messages.ts'
 
-/** The record of the conversation, or a default one with its id if the row cannot be read. */
+/** The record of the conversation. Fields that cannot be read have their defaults. */
 export function recoverConversation(
   db: Database,
   conv: number,
   id: ConversationId,
   now: number,
-): { readonly record: ConversationRecord; readonly isWhole: boolean } {
+  lose: (what: string) => void,
+): ConversationRecord {
   const row = attempt(
     () =>
       db
@@ -23,9 +24,40 @@ export function recoverConversation(
         )
         .get(conv) as ConversationRow | undefined,
   )
-  const record = row && attempt(() => stored.conversationRecord(row))
-  if (record) return { record: { ...record, id }, isWhole: true }
-  return { record: { ...bare(now), id }, isWhole: false }
+  const read = row && attempt(() => stored.conversationRecord(withReadableJson(row, lose)))
+  let record: ConversationRecord = { ...bare(now), id }
+  if (!read) {
+    lose('its title, links and settings are lost')
+    return record
+  }
+  if (isStorable({ ...read, id })) return { ...read, id }
+  for (const [name, value] of Object.entries(read)) {
+    const tried = { ...record, [name]: value, id }
+    if (isStorable(tried)) record = tried
+    else if (name !== 'id') lose(`its ${name} cannot be read`)
+  }
+  return record
+}
+
+/** The columns with JSON, by the names of their fields. */
+const jsonColumns = [
+  ['tool_results', 'toolResults', '"full"'],
+  ['metadata', 'metadata', '{}'],
+  ['tags', 'tags', '[]'],
+] as const
+
+function withReadableJson(row: ConversationRow, lose: (what: string) => void): ConversationRow {
+  let readable = row
+  for (const [column, field, empty] of jsonColumns) {
+    if (attempt(() => JSON.parse(row[column]) !== undefined)) continue
+    lose(`its ${field} cannot be read`)
+    readable = { ...readable, [column]: empty }
+  }
+  return readable
+}
+
+function isStorable(record: StoreRecord): boolean {
+  return attempt(() => checkRecord(record)) !== undefined
 }
 
 const bare = (now: number): Omit<ConversationRecord, 'id'> => ({
@@ -46,18 +78,19 @@ export function readableTurns(
   lose: (what: string) => void,
 ): readonly TurnRow[] {
   return rowsOf<TurnRow>(db, conv, 'turns', ['first', 'key'], lose).flatMap(row => {
-    if (isStorable(row, id)) return [row]
+    if (isStorableTurn(row, id)) return [row]
     const name = `turn ${JSON.stringify(row.key)}`
     const rest = { ...row, usage: '{}' }
-    lose(isStorable(rest, id) ? `the usage of ${name} cannot be read` : `${name} cannot be read`)
-    return isStorable(rest, id) ? [rest] : []
+    const isMended = isStorableTurn(rest, id)
+    lose(isMended ? `the usage of ${name} cannot be read` : `${name} cannot be read`)
+    return isMended ? [rest] : []
   })
 }
 
-function isStorable(row: TurnRow, id: ConversationId): boolean {
+function isStorableTurn(row: TurnRow, id: ConversationId): boolean {
   const known = 'a'.repeat(32)
   const record = attempt(() => stored.turnRecord(id, { ...row, first_id: known, last_id: known }))
-  return record !== undefined && attempt(() => checkRecord(record)) !== undefined
+  return record !== undefined && isStorable(record)
 }
 
 /** The readable records that refer to messages, if those messages were kept. */
@@ -95,13 +128,14 @@ export function* recoverRecords(
   }
   for (const row of read<EventRow>('events', ['n']))
     yield* made('an event', () => stored.eventRecord(id, row))
-  const branches = read<BranchRow>('branches', ['name'])
-  for (const row of branches) {
+  let hasActive = false
+  for (const row of read<BranchRow>('branches', ['name'])) {
     const head = row.head_seq < 0 ? null : kept.idAt(row.head_seq)
     if (head !== row.head_id) lose(`branch ${JSON.stringify(row.name)} ends with ${head ?? 'nothing'} now`)
-    yield* made('a branch', () => stored.branchRecord(id, { ...row, head_id: head }))
+    const isMade = yield* made('a branch', () => stored.branchRecord(id, { ...row, head_id: head }))
+    hasActive ||= isMade && row.name === conversation.activeBranch
   }
-  if (!branches.some(({ name }) => name === conversation.activeBranch)) {
+  if (!hasActive) {
     lose(
       `its active branch is lost: ${JSON.stringify(conversation.activeBranch)} ends with its newest message now`,
     )
@@ -127,10 +161,12 @@ export function* recoverRecords(
     return rowsOf<T>(db, conv, table, order, lose)
   }
 
-  function* made(what: string, make: () => StoreRecord): Generator<StoreRecord> {
-    const record = attempt(make)
+  /** Returns whether the record can be stored. */
+  function* made(what: string, make: () => StoreRecord): Generator<StoreRecord, boolean> {
+    const record = attempt(() => checkRecord(make()))
     if (record) yield record
     else lose(`${what} cannot be read`)
+    return record !== undefined
   }
 
   function lose(what: string): void {
