@@ -3,9 +3,10 @@ import { join, relative } from 'node:path'
 
 /** Reads what `test/support/record-disk.c` has recorded, and makes the files that a power failure may leave.
  *
- *  A call is certain once a sync that began after it has succeeded. Any other call may have reached the disk or
- *  not, in any order, and a write also in part. A directory entry is certain after a sync of the directory.
- *  After a failed sync, the system takes the pages for written: a later sync does not make them certain. */
+ *  A call is certain once a sync that began after it has succeeded. Any other call may have reached the disk
+ *  or not, in any order, and a write also in part. A directory entry is certain after a sync of the
+ *  directory. After a failed sync, the system takes the pages for written: a later sync does not make them
+ *  certain. */
 
 /** A recorded call, in the order of all processes. */
 export type DiskCall =

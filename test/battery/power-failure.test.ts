@@ -78,8 +78,8 @@ interface Outcome {
   half: number
 }
 
-/** Lets the power fail at random moments: a third of them directly after an acknowledgement, a third soon after
- *  a sync that failed, if there is one. */
+/** Lets the power fail at random moments: a third of them directly after an acknowledgement, a third soon
+ *  after a sync that failed, if there is one. */
 async function failPower({ folder, record, keys }: Recorded, times: number, seed: number): Promise<Outcome> {
   const random = seededRandom(seed)
   const told = new Map(keys.map(key => [key, 0]))

@@ -191,7 +191,7 @@ function withoutCondition(pool: Pool): Pool {
   return pool
 }
 
-/** The first event of a stream, or the first with this name, and those before it. The stream is then closed. */
+/** The first event of a stream, or the first with this name, and those before it. Closes the stream. */
 async function firstEvent(
   response: Response,
   name?: string,

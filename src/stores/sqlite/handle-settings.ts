@@ -1,5 +1,5 @@
-/** Pages of the log at which SQLite copies it into the file inside a commit. Only a single large write reaches
- *  them: other checkpoints are made between writes (checkpoints.ts). */
+/** Pages of the log at which SQLite copies it into the file inside a commit. Only a single large write
+ *  reaches them: other checkpoints are made between writes (checkpoints.ts). */
 export const pagesPerOwnCheckpoint = 4_000
 
 /** The settings of a handle of ours, as one text: a call for each would take as long as the query of a short

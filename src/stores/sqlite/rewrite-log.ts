@@ -6,8 +6,8 @@ const frameHeaderBytes = 24
 const bufferBytes = 1_048_576
 
 /** Writes a write-ahead log over itself, so that the next sync has all of it to write: after a failed sync,
- *  Linux takes the pages of a file for written. Returns the number of pages in it, up to the first one that is
- *  not as SQLite has written it. No other handle may write meanwhile. */
+ *  Linux takes the pages of a file for written. Returns the number of pages in it, up to the first one that
+ *  is not as SQLite has written it. No other handle may write meanwhile. */
 export function rewriteLog(descriptor: number): number {
   const header = read(descriptor, 0, headerBytes)
   if (header.length < headerBytes) return 0

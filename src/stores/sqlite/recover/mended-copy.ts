@@ -139,9 +139,9 @@ function leafAt(page: Buffer, number: number): SchemaLeaf | null {
   return { page: number, firstRow: rows[0]!, lastRow: rows.at(-1)! }
 }
 
-/** Corrects the pages of the list of tables that point to a row that cannot be read, and returns the number of
- *  such rows: SQLite stops at the first one, and does not see the tables after it. Rows of the page to which
- *  nothing points are added. */
+/** Corrects the pages of the list of tables that point to a row that cannot be read, and returns the number
+ *  of such rows: SQLite stops at the first one, and does not see the tables after it. Rows of the page to
+ *  which nothing points are added. */
 function mendSchemaRows(bytes: Buffer, pageSize: number): number {
   let damaged = 0
   for (let at = pageSize; at + pageSize <= bytes.length; at += pageSize) {
@@ -165,8 +165,8 @@ function mendSchemaRows(bytes: Buffer, pageSize: number): number {
   return damaged
 }
 
-/** The row id of a cell whose record belongs to the list of tables: five columns that fill it, the first one a
- *  kind of object. */
+/** The row id of a cell whose record belongs to the list of tables: five columns that fill it, the first one
+ *  a kind of object. */
 function rowOfCell(page: Buffer, at: number): number | null {
   if (at < 8 || at >= page.length - 12) return null
   const size = varint(page, at)

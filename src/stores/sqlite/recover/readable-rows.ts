@@ -130,8 +130,8 @@ export function rowsFromBothEnds<T>(
   }
 }
 
-/** Reads one row, also from a page whose cells seem to overlap: then `onDoubt` is called, and the content may be
- *  wrong. */
+/** Reads one row, also from a page whose cells seem to overlap: then `onDoubt` is called, and the content may
+ *  be wrong. */
 export function readDoubtful<T>(db: Database, read: () => T, onDoubt: () => void): T | undefined {
   const found = attempt(read)
   if (found !== undefined) return found
