@@ -67,7 +67,10 @@ type Answerer = (asked: string, memory: ScriptedMemory) => string | null
 /** Tried in order; the first that returns a text answers. */
 const answers: readonly Answerer[] = [
   asked =>
-    /^(hi|hello|hey|good (morning|afternoon|evening)|greetings)\b[^?]{0,20}$/i.test(asked) ? greeting : null,
+    /^(hi|hello|hey|good (morning|afternoon|evening)|greetings)\b[^?]{0,20}$/i.test(asked) &&
+    !factsOf([asked]).has('name')
+      ? greeting
+      : null,
 
   (asked, { said, partial }) =>
     /\b(what|which)\b.*\b(i|my)\b.*\b(say|said|ask|asked|tell|told|write|wrote|message|question)\b.*\bfirst\b|\bmy (very )?first (message|question|words)\b/i.test(

@@ -39,8 +39,8 @@ export function readMemory(messages: readonly ContextMessage[]): ScriptedMemory 
   }
 }
 
-/** Statements in texts, not questions: `my name is Ada`, `the door code is 4711`, `call me Ada`. Later ones
- *  replace earlier ones. */
+/** Statements in texts, not questions: `my name is Ada`, `the door code is 4711`, `call me Ada`, `hello, I am
+ *  Ada`. Later ones replace earlier ones. */
 export function factsOf(texts: readonly string[]): ReadonlyMap<string, string> {
   const facts = new Map<string, string>()
   for (const sentence of texts.flatMap(
@@ -50,7 +50,8 @@ export function factsOf(texts: readonly string[]): ReadonlyMap<string, string> {
       continue
     for (const [, thing = '', value = ''] of sentence.matchAll(stated))
       facts.set(normalizedThing(thing), value.trim())
-    const name = /\b(?:call me|i am called|i'm called) ([\p{L}][\p{L}'-]*)/iu.exec(sentence)?.[1]
+    const name = (/\b(?:call me|i am called|i'm called) (\p{L}[\p{L}'-]*)/iu.exec(sentence) ??
+      introduced.exec(sentence))?.[1]
     if (name !== undefined) facts.set('name', name)
   }
   return facts
@@ -59,6 +60,10 @@ export function factsOf(texts: readonly string[]): ReadonlyMap<string, string> {
 /** `my <thing> is <value>`; the value ends at the next clause. */
 const stated =
   /\b(?:my|our|the) ([\p{L}\d][\p{L}\d '-]{0,39}?) (?:is|are|=) (.{1,120}?)(?=[.!]*$|,|\s+(?:and|but|so)\s+(?:i|my|our|the|you|we|it)\b)/giu
+
+/** `I am Ada` at the beginning, perhaps after a greeting. The capital tells a name from `I am tired`. */
+const introduced =
+  /^\s*(?:(?:[Hh]i|[Hh]ello|[Hh]ey)(?: there)?[,!]? )?[Ii](?: am|['’]m) (\p{Lu}[\p{L}'-]*)(?=[.!,]|\s*$|\s+(?:and|from|here)\b)/u
 
 /** The form in which things are compared. */
 export function normalizedThing(thing: string): string {

@@ -85,6 +85,23 @@ describe('the scripted model without a script', () => {
     expect(await says(user('what is my name?'))).toBe('You have not told me your name.')
   })
 
+  it.each(['hello, I am Ada', "Hi, I'm Ada!", 'I am Ada from London.', 'Hey there, I’m Ada, a pilot'])(
+    'knows the name after %j',
+    async words => {
+      expect(await says(user(words))).toBe('Nice to meet you, Ada.')
+      expect(await says(user(words), bot('Hi'), user('what is my name?'))).toBe('Your name is Ada.')
+    },
+  )
+
+  it.each(['I am tired', 'I am in Rome', "I'm sure that I am Ada", 'hello'])(
+    'takes nothing for a name in %j',
+    async words => {
+      expect(await says(user(words), bot('Hi'), user('what is my name?'))).toBe(
+        'You have not told me your name.',
+      )
+    },
+  )
+
   it('distinguishes statements from questions, and finds the end of a statement', async () => {
     const talk = [
       user('My name is Ada Lovelace and I like maths.'),
