@@ -6,6 +6,7 @@ import { statementChannel } from '../../system/debug.ts'
 import { fullPathOf } from './checkpoints.ts'
 import { pagesPerOwnCheckpoint } from './handle-settings.ts'
 import { retryWhileBusy } from './retry-while-busy.ts'
+// Not loaded lazily: it is needed when the disk fails.
 import { rewriteLog } from './rewrite-log.ts'
 
 /** A disk that takes this long for a sync is slow: the event loop runs meanwhile. Other syncs are made at

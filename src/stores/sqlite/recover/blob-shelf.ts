@@ -57,13 +57,7 @@ export function blobShelf(db: Database, onGap: (gap: TableGap) => void): BlobShe
 
   function dataOf(table: string): (key: number) => Uint8Array | undefined {
     const statement = attempt(() => db.prepare(`SELECT data FROM ${table} WHERE rowid = ?`).pluck())
-    // Its hash shows whether it is right.
-    return key =>
-      readDoubtful(
-        db,
-        () => statement?.get(key) as Uint8Array,
-        () => undefined,
-      )
+    return key => readDoubtful(db, () => statement?.get(key) as Uint8Array)
   }
 
   function rowsIn(table: string, columns: string): readonly ShelvedRow[] {

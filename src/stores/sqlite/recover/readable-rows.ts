@@ -131,8 +131,12 @@ export function rowsFromBothEnds<T>(
 }
 
 /** Reads one row, also from a page whose cells seem to overlap: then `onDoubt` is called, and the content may
- *  be wrong. */
-export function readDoubtful<T>(db: Database, read: () => T, onDoubt: () => void): T | undefined {
+ *  be wrong. Without `onDoubt`, the caller checks the content by its hash. */
+export function readDoubtful<T>(
+  db: Database,
+  read: () => T,
+  onDoubt: () => void = () => undefined,
+): T | undefined {
   const found = attempt(read)
   if (found !== undefined) return found
   onDoubt()

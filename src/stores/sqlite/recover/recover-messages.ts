@@ -118,12 +118,7 @@ export function* recoverMessages(
 
   for (const row of rows) {
     yield* bury(row.seq)
-    // Its hash shows whether it is right.
-    const text = readDoubtful(
-      db,
-      () => words.get(row.n) as Words | undefined,
-      () => undefined,
-    )
+    const text = readDoubtful(db, () => words.get(row.n) as Words | undefined)
     const body = text === undefined ? undefined : (text.body as string | null)
     const found = {
       ...row,

@@ -34,7 +34,7 @@ export function recoverConversation(
   for (const [name, value] of Object.entries(read)) {
     const tried = { ...record, [name]: value, id }
     if (isStorable(tried)) record = tried
-    else if (name !== 'id') lose(`its ${name} cannot be read`)
+    else lose(`its ${name} cannot be read`)
   }
   return record
 }
