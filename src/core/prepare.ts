@@ -5,7 +5,7 @@ import { InvalidError } from './errors.ts'
 import { checkJson, isPlainObject, type Json, type JsonObject, typeName } from './json.ts'
 import { type NewMessage, type NonEmpty, type Role, textOf } from './message.ts'
 import { titleFrom } from './title.ts'
-import { estimateTokens } from './tokens.ts'
+import { estimateTokens, mostTokens } from './tokens.ts'
 
 /** A checked message, before it gets its place and its id. */
 export interface PreparedMessage {
@@ -59,7 +59,7 @@ export function checkRole(message: NewMessage, field: string): Role {
 export function readFields({ createdAt, tokens, label }: NewMessage, field: string) {
   return {
     time: createdAt === undefined ? null : checkTime(createdAt, `${field}.createdAt`),
-    tokens: tokens === undefined ? null : checkCount(tokens, `${field}.tokens`, 0, 2 ** 31 - 1),
+    tokens: tokens === undefined ? null : checkCount(tokens, `${field}.tokens`, 0, mostTokens),
     label: label === undefined ? null : checkName(label, `${field}.label`),
   }
 }

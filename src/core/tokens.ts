@@ -4,6 +4,16 @@ import { outputParts } from './tool-output.ts'
 /** The tokens of an image, a sound or a document of any size: providers scale them down to about this. */
 export const mediaTokens = 1_000
 
+/** The most tokens that a message, or one call of a model, can have. */
+export const mostTokens = 2 ** 31 - 1
+
+/** A number of tokens that another program reports. Undefined if it cannot be one: some servers report -1, or
+ *  averages. A wrong count must not cost the answer that it belongs to. */
+export function reportedTokens(value: unknown): number | undefined {
+  if (typeof value !== 'number' || !(value >= 0 && value <= mostTokens)) return undefined
+  return Math.round(value)
+}
+
 /** Whether a file of this type is text, which a model gets as text. */
 export function isTextType(mime: string): boolean {
   return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|javascript|typescript|x-sh|sql|[\w.-]+\+(json|xml))$/.test(

@@ -1,6 +1,7 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4Usage } from '@ai-sdk/provider'
 import type { Block } from '../core/block.ts'
 import type { Finish } from '../core/model.ts'
+import { reportedTokens } from '../core/tokens.ts'
 import type { Usage } from '../core/turn.ts'
 
 /** The finish reason of an answer. Its blocks count more than the provider's reason: some providers report
@@ -21,14 +22,14 @@ function isRefusal(raw: string | undefined): boolean {
   return raw === undefined || raw === 'refusal' || raw === 'stop'
 }
 
-/** The usage that a provider reports. */
+/** The usage that a provider reports, without counts that cannot be right. */
 export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
   const counts = {
-    input: inputTokens.total,
-    output: outputTokens.total,
-    cacheRead: inputTokens.cacheRead,
-    cacheWrite: inputTokens.cacheWrite,
-    reasoning: outputTokens.reasoning,
+    input: reportedTokens(inputTokens.total),
+    output: reportedTokens(outputTokens.total),
+    cacheRead: reportedTokens(inputTokens.cacheRead),
+    cacheWrite: reportedTokens(inputTokens.cacheWrite),
+    reasoning: reportedTokens(outputTokens.reasoning),
   }
   return Object.fromEntries(Object.entries(counts).filter(([, tokens]) => tokens !== undefined))
 }

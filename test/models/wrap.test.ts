@@ -1,8 +1,10 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { expect, it } from 'vitest'
+import { createAgent } from '../../src/agent/agent.ts'
 import type { Block } from '../../src/core/block.ts'
 import type { ContextMessage } from '../../src/core/model.ts'
 import { modelOf } from '../../src/models/wrap.ts'
+import { openStore } from '../../src/stores/open.ts'
 import { answerOf, untilFailure, user } from './conversation.ts'
 
 const usage = {
@@ -49,6 +51,32 @@ it('wraps any language model, and names it like the AI SDK', async () => {
     usage: { input: 7, output: 3, cacheRead: 2 },
     model: null,
   })
+})
+
+it.each([
+  ['negative', -1, undefined],
+  ['an average', 10.5, 11],
+  ['not a number', Number.NaN, undefined],
+  ['beyond every model', 1e13, undefined],
+])('keeps an answer whose token counts are %s', async (_, count, known) => {
+  const reported = {
+    inputTokens: { total: count, noCache: count, cacheRead: count, cacheWrite: count },
+    outputTokens: { total: count, text: count, reasoning: count },
+  }
+  const model = modelOf(
+    foreign([
+      { type: 'text-start', id: '1' },
+      { type: 'text-delta', id: '1', delta: 'hi' },
+      { type: 'text-end', id: '1' },
+      { ...finish('stop'), usage: reported } as LanguageModelV4StreamPart,
+    ]),
+  )
+  await using store = await openStore(':memory:')
+  await using agent = createAgent({ store, model })
+  const { text, status, usage } = await agent.ask('talk', 'hello')
+  const kinds = ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning']
+  const counts = known === undefined ? {} : Object.fromEntries(kinds.map(kind => [kind, known]))
+  expect([text, status, usage]).toEqual(['hi', 'complete', counts])
 })
 
 it('keeps provider-executed calls apart from other calls, and sends them back', async () => {

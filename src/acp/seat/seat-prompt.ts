@@ -1,6 +1,7 @@
 import type { MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { NewMessage } from '../../core/message.ts'
+import { reportedTokens } from '../../core/tokens.ts'
 import type { Usage } from '../../core/turn.ts'
 import type { BeginTurn, RecordStore, TurnRecording, TurnReport } from '../../recorder/recording.ts'
 import type { MemoryReport } from '../memory/memory-report.ts'
@@ -64,16 +65,12 @@ export function promptEndOf(result: unknown): PromptEnd {
 
 /** The tokens that a prompt used; null if the agent does not report them. */
 function usageIn(usage: JsonObject): Usage | null {
-  const count = (name: string) => {
-    const value = usage[name]
-    return typeof value === 'number' && value >= 0 ? value : undefined
-  }
   const read = {
-    input: count('inputTokens'),
-    output: count('outputTokens'),
-    cacheRead: count('cachedReadTokens'),
-    cacheWrite: count('cachedWriteTokens'),
-    reasoning: count('thoughtTokens'),
+    input: reportedTokens(usage.inputTokens),
+    output: reportedTokens(usage.outputTokens),
+    cacheRead: reportedTokens(usage.cachedReadTokens),
+    cacheWrite: reportedTokens(usage.cachedWriteTokens),
+    reasoning: reportedTokens(usage.thoughtTokens),
   }
   const known = Object.entries(read).filter(([, value]) => value !== undefined)
   return known.length > 0 ? Object.fromEntries(known) : null

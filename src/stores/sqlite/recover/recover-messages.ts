@@ -4,6 +4,7 @@ import { checkName } from '../../../core/check.ts'
 import { hashMessage } from '../../../core/hash.ts'
 import type { ConversationId, MessageId } from '../../../core/ids.ts'
 import type { MessageRecord, StoreRecord } from '../../../core/record.ts'
+import { mostTokens } from '../../../core/tokens.ts'
 import type { BlobShelf } from './blob-shelf.ts'
 import { attempt, readDoubtful, rowsFromBothEnds } from './readable-rows.ts'
 import { vouchFor } from './vouch-for.ts'
@@ -160,7 +161,7 @@ export function* recoverMessages(
       parentId,
       role: vouched.role,
       at: vouched.at,
-      tokens: Math.min(Math.max(0, row.tokens), 2 ** 31 - 1),
+      tokens: Math.min(Math.max(0, row.tokens), mostTokens),
       turn: turn === null ? null : newIds.get(turn)!,
       step: turn === null ? null : row.step,
       label,
