@@ -24,11 +24,12 @@ async function damagedFile(damage: Damage): Promise<string> {
     const usage = { input: 3, output: 4 }
     const turn = (key: string) => ({ turn: { key, step: 0, usage } })
     const { head, ids } = await store.append(branch, null, [say('one'), say('two')], turn('broken'))
-    await store.append(branch, head, [say('three')], turn('whole'))
+    await store.append(branch, head, [say('three')], turn('intact'))
     await store.setLabel(ids[0], 'a label')
   }
   const db = new BetterSqlite3(file)
   db.pragma('ignore_check_constraints = ON')
+  db.pragma('foreign_keys = OFF')
   if (typeof damage === 'string') db.exec(damage)
   db.close()
   if (typeof damage === 'string') return file
@@ -42,9 +43,11 @@ async function recovered(damage: Damage) {
   const target = await openSqliteStore(':memory:')
   onTestFinished(() => target.close())
   const losses: string[] = []
-  await recoverFile(await damagedFile(damage), target, { onLoss: loss => losses.push(loss.what) })
+  const { gaps } = await recoverFile(await damagedFile(damage), target, {
+    onLoss: loss => losses.push(loss.what),
+  })
   expect((await target.verify()).findings).toEqual({ damage: 0, repairable: 0, note: 0 })
-  return { target, losses, found: (await target.findByKey('k'))! }
+  return { target, losses, gaps, found: (await target.findByKey('k'))! }
 }
 
 it.each([
@@ -77,6 +80,74 @@ it('recovers a conversation without the settings that cannot be read, and all me
   })
 })
 
+it.each([
+  ['is marked as purged', 'purging = 1', ['its mark of a purge is wrong: it is kept']],
+  ['is in the trash since 1970', 'trashed_at = 0', []],
+  [
+    'is in the trash and has an unreadable setting',
+    `trashed_at = created_at, metadata = '{'`,
+    ['its metadata cannot be read'],
+  ],
+  ['has expired in 1970', 'expires_at = 0', []],
+])('recovers a conversation that %s, and does not remove it later', async (_, change, also) => {
+  const { losses, found } = await recovered(`UPDATE skein_conversations SET ${change}`)
+  const [field] = /trashed|expires/.exec(change) ?? []
+  expect(losses).toEqual([...also, ...(field ? [`its ${field}At may be wrong: it is left out`] : [])])
+  expect(found.conversation).toMatchObject({ messages: 3, trashedAt: null, expiresAt: null })
+})
+
+it('leaves out a conversation that was being purged', async () => {
+  const { target, losses } = await recovered(
+    'UPDATE skein_conversations SET purging = 1, trashed_at = created_at',
+  )
+  expect(losses).toEqual([])
+  expect(await target.countConversations()).toBe(0)
+  expect(await target.countConversations({ trashed: true })).toBe(0)
+})
+
+it('recovers a conversation whose row has another number than its messages name', async () => {
+  const { losses, found } = await recovered(bytes => {
+    const [id] = /[0-9a-f-]{36}(?=main)/.exec(bytes.toString('latin1'))!
+    // The id is the first stored field. The length of the header before it is its first byte, and the number of
+    // the row is before that.
+    const at = bytes.indexOf(`${id}main`)
+    let length = 1
+    while (bytes[at - length] !== length) length++
+    expect(bytes[at - length - 1]).toBe(1)
+    bytes[at - length - 1] = 3
+  })
+  expect(losses).toEqual([])
+  expect(found.conversation).toMatchObject({ title: 'Kept', tags: ['kept'], messages: 3 })
+})
+
+it('reports rows that belong to no known conversation', async () => {
+  const { gaps, losses } = await recovered(`UPDATE skein_turns SET conv = 99 WHERE key = 'broken'`)
+  expect(gaps).toEqual([{ table: 'skein_turns', reason: '1 row of no known conversation' }])
+  expect(losses).toEqual([])
+})
+
+it.each([
+  ['that ends too early', 'last = 0', []],
+  ['that ends too late', 'last = 2', []],
+  ['without its end', 'ended_at = NULL', ['the end of turn "broken" cannot be read']],
+  ['that is open and has ended', `status = 'open'`, ['the end of turn "broken" cannot be read']],
+])('recovers a turn %s', async (_, change, expected) => {
+  const { target, losses, found } = await recovered(`UPDATE skein_turns SET ${change} WHERE key = 'broken'`)
+  expect(losses).toEqual(expected)
+  const turn = await target.findTurn(found.conversation.id, 'broken')
+  expect(turn).toMatchObject({ first: 0, last: 1, endedAt: expect.any(Date) })
+})
+
+it('recovers the first of two turns that have one key', async () => {
+  const { target, losses, found } = await recovered(bytes => {
+    for (let at = bytes.indexOf('intact'); at >= 0; at = bytes.indexOf('intact', at))
+      bytes.write('broken', at)
+  })
+  expect(losses).toEqual(['turn "broken" is there twice: only the first one is kept'])
+  expect((await target.listTurns(found.conversation.id)).items).toHaveLength(1)
+  expect(found.conversation.messages).toBe(3)
+})
+
 it('recovers a message without a label that cannot be read', async () => {
   const { target, losses, found } = await recovered(`UPDATE skein_messages SET label = '' WHERE seq = 0`)
   expect(losses).toEqual(['its label cannot be read'])
@@ -93,6 +164,24 @@ it('recovers the path of an active branch that cannot be read', async () => {
   expect(found).toBeNull()
   const { items } = await target.listConversations()
   const { messages } = await target.tail(items[0]!.branch.head!, { messages: 4 })
+  expect(messages.map(textOf)).toEqual(['one', 'two', 'three'])
+})
+
+it.each([
+  ['the seq of another message', 0],
+  ['a seq that no message has', 7],
+  ['the seq of an empty branch', -1],
+])('recovers the head of a branch by its id, if it has %s', async (_, seq) => {
+  const { target, losses, found } = await recovered(`UPDATE skein_branches SET head_seq = ${seq}`)
+  expect(losses).toEqual([])
+  const { messages } = await target.tail(found.branch.head!, { messages: 4 })
+  expect(messages.map(textOf)).toEqual(['one', 'two', 'three'])
+})
+
+it('recovers the head of a branch by its seq, if no message has its id', async () => {
+  const { target, losses, found } = await recovered(`UPDATE skein_branches SET head_id = 'x' || head_id`)
+  expect(losses).toEqual([expect.stringMatching(/^branch "main" ends with [a-z2-7]{32} now$/)])
+  const { messages } = await target.tail(found.branch.head!, { messages: 4 })
   expect(messages.map(textOf)).toEqual(['one', 'two', 'three'])
 })
 

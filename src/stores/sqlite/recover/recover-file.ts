@@ -2,18 +2,20 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setImmediate as giveWay } from 'node:timers/promises'
 import BetterSqlite3, { type Database } from 'better-sqlite3'
-import { type ConversationId, conversationId } from '../../../core/ids.ts'
+import { conversationId } from '../../../core/ids.ts'
 import type { RecordMover, StoreRecord } from '../../../core/record.ts'
 import { type SourcedRecord, takeIn } from '../../../core/take-in.ts'
 import { systemSource } from '../../../system/source.ts'
-import { belongsTo, isRootOf } from './belongs-to.ts'
+import { belongsTo } from './belongs-to.ts'
 import { type BlobShelf, blobShelf } from './blob-shelf.ts'
+import { type FoundConversation, findConversations } from './find-conversations.ts'
 import { type MendedSchema, mendSchemaText, replaceLostTables } from './mend-schema-text.ts'
 import { mendedCopy } from './mended-copy.ts'
 import { attempt, rowKeys, type TableGap } from './readable-rows.ts'
 import { type KeptMessages, type LostMessage, type RecoverLoss, recoverMessages } from './recover-messages.ts'
 import { readableTurns, recoverConversation, recoverRecords } from './recover-records.ts'
 import { recoverTasks } from './recover-tasks.ts'
+import { findStrayRows } from './stray-rows.ts'
 
 export type { RecoverLoss } from './recover-messages.ts'
 
@@ -73,7 +75,8 @@ export async function recoverFile(
     const onGap = (gap: TableGap) => void gaps.push(gap)
     const messages = await keysByConversation(db, onGap, signal)
     const lost = await lostMessages(db, new Set([...messages.values()].flat()), signal)
-    const conversations = await conversationsIn(db, messages, onGap, signal)
+    const { kept: conversations, purged } = await findConversations(db, messages, onGap, signal)
+    await findStrayRows(db, conv => conversations.has(conv) || purged.has(conv), onGap, signal)
     const blobs = blobShelf(db, onGap)
     await pause(signal)
     let [done, whole, count, tasks] = [0, 0, 0, 0]
@@ -104,11 +107,12 @@ export async function recoverFile(
     return { conversations: done, messages: count, whole, tasks, losses, gaps }
 
     async function* records(): AsyncGenerator<SourcedRecord> {
-      for (const [conv, id] of conversations) {
+      for (const [conv, found] of conversations) {
         const before = total()
         const keys = messages.get(conv) ?? []
-        const found = recoverOne(db, conv, id, { keys, lost: lost.get(conv) ?? [], lostTables, blobs, lose })
-        for (let next = found.next(); ; next = found.next()) {
+        const source = { keys, lost: lost.get(conv) ?? [], lostTables, blobs, lose }
+        const recovering = recoverOne(db, conv, found, source)
+        for (let next = recovering.next(); ; next = recovering.next()) {
           if (next.done) {
             count += next.value
             break
@@ -120,7 +124,8 @@ export async function recoverFile(
         onProgress?.(done, conversations.size)
         await pause(signal)
       }
-      for (const record of recoverTasks(db, new Set(conversations.values()), onGap)) {
+      const ids = new Set([...conversations.values()].map(({ id }) => id))
+      for (const record of recoverTasks(db, ids, onGap)) {
         yield { record, file: '', line: 0 }
         tasks++
       }
@@ -137,7 +142,8 @@ export async function recoverFile(
   }
 }
 
-interface Found {
+/** Where the parts of a conversation are. */
+interface ConversationSource {
   readonly keys: readonly number[]
   readonly lost: readonly LostMessage[]
   readonly lostTables: readonly string[]
@@ -149,15 +155,15 @@ interface Found {
 function* recoverOne(
   db: Database,
   conv: number,
-  given: ConversationId | null,
-  { keys, lost, lostTables, blobs, lose }: Found,
+  found: FoundConversation,
+  { keys, lost, lostTables, blobs, lose }: ConversationSource,
 ): Generator<StoreRecord, number> {
   const now = systemSource.now()
-  const id = given ?? conversationId(systemSource.uuid())
+  const id = found.id ?? conversationId(systemSource.uuid())
   const other = (what: string) =>
     lose({ conversation: id, message: null, seq: null, kind: 'other', what, now: null })
-  const record = recoverConversation(db, conv, id, now, other)
-  if (given === null) other('its id is lost: this is a new one')
+  const record = recoverConversation(db, found.row, id, now, other)
+  if (found.id === null) other('its id is lost: this is a new one')
   if (lostTables.length > 0) other(`what stood in ${lostTables.join(', ')} is lost`)
   const turns = readableTurns(db, conv, id, other)
   const firsts = new Set(turns.map(({ first }) => first))
@@ -267,47 +273,4 @@ async function lostMessages(
       }
     }
   }
-}
-
-/** The conversations in the table, in its index, and those named by messages. An unknown id is null. */
-async function conversationsIn(
-  db: Database,
-  messages: ReadonlyMap<number, readonly number[]>,
-  onGap: (gap: TableGap) => void,
-  signal: AbortSignal | undefined,
-): Promise<ReadonlyMap<number, ConversationId | null>> {
-  const found = new Map<number, ConversationId | null>()
-  const keys = rowKeys(db, 'skein_conversations', 'c', onGap)
-  const idOf = attempt(() => db.prepare('SELECT id FROM skein_conversations NOT INDEXED WHERE c = ?').pluck())
-  const isGoing = attempt(() =>
-    db.prepare('SELECT purging FROM skein_conversations NOT INDEXED WHERE c = ?').pluck(),
-  )
-  for (const [i, c] of keys.entries()) {
-    if (i % rowsAtOnce === 0) await pause(signal)
-    const id = attempt(() => conversationId(idOf!.get(c) as string))
-    if (id) found.set(c, id)
-  }
-  const known = attempt(() =>
-    db
-      .prepare(
-        `SELECT c, id FROM skein_conversations INDEXED BY sqlite_autoindex_skein_conversations_1 ORDER BY id`,
-      )
-      .all(),
-  ) as { c: number; id: string }[] | undefined
-  const taken = new Set(found.values())
-  for (const [i, { c, id }] of (known ?? []).entries()) {
-    if (i % rowsAtOnce === 0) await pause(signal)
-    const read = attempt(() => conversationId(id))
-    if (!read || taken.has(read)) continue
-    const said = found.get(c)
-    // The table and its index disagree. The ids of root messages show which is right.
-    if (said === undefined || isRootOf(db, read, messages.get(c) ?? [])) found.set(c, read)
-  }
-  for (const conv of messages.keys()) if (!found.has(conv)) found.set(conv, null)
-  // Conversations that were being purged stay deleted.
-  for (const [i, conv] of [...found.keys()].entries()) {
-    if (i % rowsAtOnce === 0) await pause(signal)
-    if (attempt(() => isGoing!.get(conv)) === 1) found.delete(conv)
-  }
-  return found
 }

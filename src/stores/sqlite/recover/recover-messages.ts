@@ -40,14 +40,16 @@ interface Row {
 
 /** Where messages of the damaged file are in the new store. */
 export interface KeptMessages {
-  /** The new id of the message with this old seq. If it is lost, that of its nearest kept ancestor. */
-  idAt(seq: number): MessageId | null
-  /** The highest seq of a message from `lo` to `hi`, or null. */
-  lastIn(lo: number, hi: number): number | null
+  /** The new id of a message that a row names by its old seq and its old id. The id decides, because it is a
+   *  hash: if it is wrong, no message has it. A lost message is replaced by its nearest kept ancestor. */
+  named(seq: number, id: string | null): MessageId | null
+  /** The seq of the last message of a turn: the last one that names the turn, unless the turn names a later
+   *  one that was deleted. */
+  lastOfTurn(turn: { readonly first: number; readonly last: number }): number
   /** The id of the message or tombstone at exactly this seq, or null if it is lost. */
   exactlyAt(seq: number): MessageId | null
-  /** Whether the message at a seq kept its id. */
-  isSame(seq: number, id: string): boolean
+  /** Whether a message still has this id. */
+  hasId(id: string): boolean
   readonly newest: MessageId | null
   readonly count: number
 }
@@ -114,6 +116,10 @@ export function* recoverMessages(
     lose('lost', id, seq, 'the part of the file where it stood cannot be read')
   }
   const newIds = new Map<number, MessageId>()
+  // The old seqs of kept messages, by their original ids.
+  const seqs = new Map<string, number>()
+  // The last kept messages of turns, by the first ones.
+  const lastsOf = new Map<number, number>()
   // In order, for binary search.
   const keptSeqs: number[] = []
 
@@ -145,9 +151,11 @@ export function* recoverMessages(
       lose('emptied', vouched.id, row.seq, isMissing ? 'its blob is damaged' : 'its words are damaged')
     if (id !== vouched.id) lose('rehung', vouched.id, row.seq, 'a message before it is lost', id)
     newIds.set(row.seq, id)
+    seqs.set(vouched.id, row.seq)
     keptSeqs.push(row.seq)
     if (hasWords) for (const hash of hashes) yield { kind: 'blob', hash, data: blobs.read(hash)! }
     const turn = row.turn !== null && turns.has(row.turn) && newIds.has(row.turn) ? row.turn : null
+    if (turn !== null) lastsOf.set(turn, row.seq)
     const above = row.parent_seq < 0 ? 0 : before.get(row.parent_seq)?.path_tokens
     if (above !== undefined && row.tokens !== row.path_tokens - above)
       lose('other', id, row.seq, 'its token count may be wrong')
@@ -172,13 +180,17 @@ export function* recoverMessages(
   }
   yield* bury(Number.POSITIVE_INFINITY)
   return {
-    idAt,
-    lastIn: (lo, hi) => {
-      const seq = nearest(hi)
-      return seq !== null && seq >= lo ? seq : null
+    named: (seq, id) => {
+      const known = id === null ? undefined : seqs.get(id)
+      if (known === undefined && seq < 0) return null
+      return idAt(known ?? seq)
+    },
+    lastOfTurn: ({ first, last }) => {
+      const kept = lastsOf.get(first) ?? first
+      return last > kept && buriedIds.has(last) ? last : kept
     },
     exactlyAt: seq => newIds.get(seq) ?? buriedIds.get(seq) ?? null,
-    isSame: (seq, id) => newIds.get(seq) === id,
+    hasId: id => newIds.get(seqs.get(id) ?? -1) === id,
     newest: [...newIds.values()].at(-1) ?? null,
     count: newIds.size,
   }

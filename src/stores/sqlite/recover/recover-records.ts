@@ -7,10 +7,33 @@ import type { BranchRow, ConversationRow, LinkRow, SummaryRow, TurnRow } from '.
 import { attempt, rowsFromBothEnds } from './readable-rows.ts'
 import type { KeptMessages, RecoverLoss } from './recover-messages.ts'
 
-/** The record of the conversation. Fields that cannot be read have their defaults. */
+/** The record of the conversation in a row. Fields that cannot be read have their defaults. If anything is
+ *  wrong with the row, the conversation is not in the trash and does not expire: it would be removed later. */
 export function recoverConversation(
   db: Database,
-  conv: number,
+  number: number,
+  id: ConversationId,
+  now: number,
+  lose: (what: string) => void,
+): ConversationRecord {
+  let losses = 0
+  const record = readConversation(db, number, id, now, what => {
+    losses++
+    lose(what)
+  })
+  let kept = record
+  for (const field of ['trashedAt', 'expiresAt'] as const) {
+    const at = record[field]
+    if (at === null || (losses === 0 && at >= record.createdAt)) continue
+    lose(`its ${field} may be wrong: it is left out`)
+    kept = { ...kept, [field]: null }
+  }
+  return kept
+}
+
+function readConversation(
+  db: Database,
+  number: number,
   id: ConversationId,
   now: number,
   lose: (what: string) => void,
@@ -22,8 +45,9 @@ export function recoverConversation(
           `SELECT c.*, c.c AS conv, (SELECT text FROM skein_prompts p WHERE p.hash = c.prompt_hash) AS prompt_text
            FROM skein_conversations c NOT INDEXED WHERE c.c = ?`,
         )
-        .get(conv) as ConversationRow | undefined,
+        .get(number) as ConversationRow | undefined,
   )
+  if (row?.purging === 1) lose('its mark of a purge is wrong: it is kept')
   const read = row && attempt(() => stored.conversationRecord(withReadableJson(row, lose)))
   let record: ConversationRecord = { ...bare(now), id }
   if (!read) {
@@ -77,14 +101,36 @@ export function readableTurns(
   id: ConversationId,
   lose: (what: string) => void,
 ): readonly TurnRow[] {
+  const taken = new Set<string>()
   return rowsOf<TurnRow>(db, conv, 'turns', ['first', 'key'], lose).flatMap(row => {
-    if (isStorableTurn(row, id)) return [row]
     const name = `turn ${JSON.stringify(row.key)}`
-    const rest = { ...row, usage: '{}' }
-    const isMended = isStorableTurn(rest, id)
-    lose(isMended ? `the usage of ${name} cannot be read` : `${name} cannot be read`)
-    return isMended ? [rest] : []
+    const mended = mendTurn(row, id, what => lose(`${what} of ${name} cannot be read`))
+    if (mended === null) lose(`${name} cannot be read`)
+    else if (taken.has(row.key)) lose(`${name} is there twice: only the first one is kept`)
+    else {
+      taken.add(row.key)
+      return [mended]
+    }
+    return []
   })
+}
+
+/** A turn that can be stored, or null. */
+function mendTurn(row: TurnRow, id: ConversationId, lose: (what: string) => void): TurnRow | null {
+  const hasEnd = (row.status === 'open') === (row.ended_at === null)
+  const ended = hasEnd ? row : withEnd(row)
+  const without = { ...ended, usage: '{}' }
+  const hasUsage = isStorableTurn(ended, id)
+  if (!hasUsage && !isStorableTurn(without, id)) return null
+  if (!hasEnd) lose('the end')
+  if (!hasUsage) lose('the usage')
+  return hasUsage ? ended : without
+}
+
+/** No process holds the turn any more, so it has ended. */
+function withEnd(row: TurnRow): TurnRow {
+  const status = row.status === 'open' ? 'interrupted' : row.status
+  return { ...row, status, ended_at: row.ended_at ?? row.started_at }
 }
 
 function isStorableTurn(row: TurnRow, id: ConversationId): boolean {
@@ -104,8 +150,7 @@ export function* recoverRecords(
 ): Generator<StoreRecord> {
   const { id } = conversation
   for (const turn of turns) {
-    const isThere = kept.exactlyAt(turn.last) !== null && turn.last >= turn.first
-    const last = isThere ? turn.last : (kept.lastIn(turn.first, turn.last) ?? turn.first)
+    const last = kept.lastOfTurn(turn)
     const [first_id, last_id] = [kept.exactlyAt(turn.first), kept.exactlyAt(last)]
     if (first_id === null) lose(`turn ${JSON.stringify(turn.key)} has lost its first message`)
     else yield* made('a turn', () => stored.turnRecord(id, { ...turn, last, first_id, last_id }))
@@ -122,15 +167,15 @@ export function* recoverRecords(
   }
   for (const row of read<SummaryRow>('summaries', ['last_seq', 'first_seq'])) {
     if (row.text === null) continue
-    const isSame = kept.isSame(row.first_seq, row.first_id) && kept.isSame(row.last_seq, row.last_id)
-    if (isSame) yield* made('a summary', () => stored.summaryRecord(id, row))
+    const areKept = kept.hasId(row.first_id) && kept.hasId(row.last_id)
+    if (areKept) yield* made('a summary', () => stored.summaryRecord(id, row))
     else lose('the messages of a summary are lost')
   }
   for (const row of read<EventRow>('events', ['n']))
     yield* made('an event', () => stored.eventRecord(id, row))
   let hasActive = false
   for (const row of read<BranchRow>('branches', ['name'])) {
-    const head = row.head_seq < 0 ? null : kept.idAt(row.head_seq)
+    const head = kept.named(row.head_seq, row.head_id)
     if (head !== row.head_id) lose(`branch ${JSON.stringify(row.name)} ends with ${head ?? 'nothing'} now`)
     const isMade = yield* made('a branch', () => stored.branchRecord(id, { ...row, head_id: head }))
     hasActive ||= isMade && row.name === conversation.activeBranch
@@ -148,12 +193,8 @@ export function* recoverRecords(
       ...{ key: null, formerKey: null, trashedKey: null, title: null, createdAt, updatedAt },
     }
   }
-  for (const row of read<LinkRow & { seen_seq: number | null }>('agent_links', [
-    'branch',
-    'agent',
-    'directory',
-  ])) {
-    const seen = row.seen_seq !== null && row.seen_id !== null && kept.isSame(row.seen_seq, row.seen_id)
+  for (const row of read<LinkRow>('agent_links', ['branch', 'agent', 'directory'])) {
+    const seen = row.seen_id !== null && kept.hasId(row.seen_id)
     yield* made('an agent link', () => stored.linkRecord(id, { ...row, seen_id: seen ? row.seen_id : null }))
   }
 
