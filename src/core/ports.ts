@@ -9,6 +9,7 @@
 import type { TokenKeeper } from './access-token.ts'
 import type { ApprovalKeeper } from './approval.ts'
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from './branch.ts'
+import type { TailFinder } from './branch-with-tail.ts'
 import type { ConditionalWriter } from './conditional-writer.ts'
 import type { Conversation, ConversationPatch, NewConversation } from './conversation.ts'
 import type { ListEvents, TraceEvent } from './event.ts'
@@ -272,7 +273,7 @@ export interface ConversationWriter {
   /** Gives the key of the branch to another branch of the conversation, which becomes the active one if this
    *  one was. Throws KeyReusedError if the other branch has a key of its own. Returns the other branch. */
   moveKey(ref: BranchRef, to: string): Promise<Branch>
-  /** Stores a foreign agent's own id for a branch, in place of an earlier link for the same directory. */
+  /** Stores a foreign agent's own id for a branch and a directory. */
   setAgentLink(ref: BranchRef, link: NewAgentLink): Promise<void>
   /** Removes the link of an agent and a directory, if there is one. */
   removeAgentLink(ref: BranchRef, agent: string, directory: string): Promise<void>
@@ -376,6 +377,7 @@ export interface Maintainer {
 export interface Store
   extends ConversationReader,
     MessageReader,
+    TailFinder,
     ConversationWriter,
     ConditionalWriter,
     TurnWriter,

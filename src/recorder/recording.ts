@@ -1,4 +1,5 @@
 import type { BranchRef } from '../core/branch.ts'
+import type { TailFinder } from '../core/branch-with-tail.ts'
 import type { Holder } from '../core/errors.ts'
 import type { NewEvent } from '../core/event.ts'
 import type { MessageId } from '../core/ids.ts'
@@ -9,7 +10,7 @@ import type { TurnWriter } from '../core/turn-writer.ts'
 import type { RecorderLimits } from './limits.ts'
 
 /** The ports of a store that a recorder needs. */
-export type RecordStore = ConversationReader & MessageReader & ConversationWriter & TurnWriter
+export type RecordStore = ConversationReader & MessageReader & TailFinder & ConversationWriter & TurnWriter
 
 /** A storage failure during a turn. The turn continues. */
 export interface Trouble {

@@ -136,6 +136,8 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   messagesByIds: { ids: [message] },
   path: { id: message, from: 0, to: 9 },
   tail: { id: message, tokens: 2 ** 53 - 1, messages: 2 ** 31 - 1 },
+  tailOfBranch: { key: null, id, name: 'main', tokens: 2 ** 53 - 1, messages: 2 ** 31 - 1 },
+  summariesOfBranch: { key: 'k', id: null, name: null, limit: 4 },
   pathRuns: { conv, seq: 0 },
   messagesBetween: { ...span, limit: 10 },
   idsBetween: span,

@@ -122,6 +122,7 @@ const effects = {
   getBranch: 'read',
   listBranches: 'read',
   findByKey: 'read',
+  findWithTail: 'read',
   findByTask: 'read',
   findByAgentLink: 'read',
   listAgentLinks: 'read',

@@ -1,6 +1,7 @@
 import { type NewAccessToken, tokenScopes } from '../../core/access-token.ts'
 import type { ListApprovals, NewApprovalAnswer } from '../../core/approval.ts'
 import type { BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
+import type { FindWithTailOptions } from '../../core/branch-with-tail.ts'
 import {
   checkChoice,
   checkCount,
@@ -348,6 +349,11 @@ export const checkFollowActivity = fields<Pick<FollowActivityOptions, 'since'>>(
 /** A cursor is checked where it is read. */
 export const checkFollow = fields<Pick<FollowOptions, 'blobs'>>({
   blobs: optional(f.wordFrom('whole', 'preview')),
+})
+
+export const checkFindWithTail = onlyFields<FindWithTailOptions>({
+  blobs: optional(f.wordFrom('whole', 'preview')),
+  summaries: optional(f.numberFrom(0, 1_000)),
 })
 
 const budgetFields = fields<TailBudget>(each(optional, { tokens: f.checkInt53, messages: f.checkInt53 }))

@@ -24,6 +24,7 @@ import type { EventStatements, FollowStatements } from './statements-events.ts'
 import type { OverviewStatements } from './statements-overview.ts'
 import type { RecordStatements } from './statements-records.ts'
 import type { SearchStatements } from './statements-search.ts'
+import type { TailStatements } from './statements-tails.ts'
 import type { TaskStatements } from './statements-tasks.ts'
 import type { TokenStatements } from './statements-tokens.ts'
 import type { VerifyStatements } from './statements-verify.ts'
@@ -63,6 +64,7 @@ export interface Statements
     OverviewStatements,
     RecordStatements,
     SearchStatements,
+    TailStatements,
     TaskStatements,
     TokenStatements,
     VerifyStatements {
@@ -180,9 +182,6 @@ export interface Statements
   messagesByIds: [{ ids: readonly string[] }, LooseMessageRow]
   /** The messages of the path to `id` at these depths, in any order. */
   path: [{ id: string; from: number; to: number }, ChainRow]
-  /** The newest messages of the path to `id` within `tokens` and `messages`, in any order, and without its
-   *  body the message before them. */
-  tail: [{ id: string; tokens: number; messages: number }, ChainRow]
   /** The runs of a path, newest first. */
   pathRuns: [AtSeq, { lo: number; hi: number }]
   messagesBetween: [SeqSpan & { limit: number }, LooseMessageRow]

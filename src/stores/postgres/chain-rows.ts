@@ -1,7 +1,7 @@
 import type { CandidateRow, ChainRow } from '../engine/rows.ts'
 import type { RowReader } from './prepared.ts'
 
-/** Rows of the statements `path`, `tail` and `candidates`. They are made by an object literal: to set 15
+/** Rows of the statements `path`, `tail`, `tailOfBranch` and `candidates`. They are made by an object literal: to set 15
  *  properties by their names, as for other statements, takes four times as long. */
 
 /** A row whose columns are filled in later. */
@@ -12,9 +12,10 @@ type Fields = Parameters<RowReader>[0]
 const ownColumns = ['id', 'seq', 'role', 'at', 'tokens', 'turn', 'step', 'label', 'body', 'erased'] as const
 
 /** The columns that these readers expect, in this order. */
-export const chainColumns: Readonly<Record<'path' | 'tail', readonly string[]>> = {
+export const chainColumns: Readonly<Record<'path' | 'tail' | 'tailOfBranch', readonly string[]>> = {
   path: [...ownColumns, 'parent_seq', 'depth', 'path_tokens', 'conversation_id', 'end_depth'],
   tail: [...ownColumns, 'newest'],
+  tailOfBranch: [...ownColumns, 'newest'],
 }
 
 /** Makes a row of the statement `path`. */
@@ -28,7 +29,7 @@ export function pathRow(fields: Fields): OpenRow {
   return row
 }
 
-/** Makes a row of the statement `tail`. `completeTail` fills in the columns that are 0 here. */
+/** Makes a row of the statements `tail` and `tailOfBranch`. `completeTail` fills in the columns that are 0 here. */
 export function tailRow(fields: Fields): OpenRow {
   return {
     id: fields[0]!,

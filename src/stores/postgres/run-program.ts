@@ -158,13 +158,15 @@ function idOf({ params }: StatementCall): string {
 
 export function callResult({ name }: StatementCall, { rows, changes }: BatchResult): StatementResult {
   if (name === 'blobs') return { rows: joinPieces(rows), changes }
-  return { rows: name === 'tail' ? completeTail(rows) : rows, changes }
+  const isTail = name === 'tail' || name === 'tailOfBranch'
+  return { rows: isTail ? completeTail(rows) : rows, changes }
 }
 
 /** The statements that return many rows. */
 const rowReaders: Partial<Record<StatementName, RowReader>> = {
   path: pathRow,
   tail: tailRow,
+  tailOfBranch: tailRow,
   candidates: candidateRow,
 }
 

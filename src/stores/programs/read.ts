@@ -5,7 +5,7 @@ import type { Message } from '../../core/message.ts'
 import type { ReadOptions } from '../../core/ports.ts'
 import type { Tail, TailBudget } from '../../core/tail.ts'
 import { all, type Program } from '../engine/engine.ts'
-import type { Conv, LocatedRow, MessageRow, PathRow } from '../engine/rows.ts'
+import type { ChainRow, Conv, LocatedRow, MessageRow, PathRow } from '../engine/rows.ts'
 import { readChain, readLoose } from './content.ts'
 import { defaultLimit, numberAfter, writeCursor } from './cursor.ts'
 import { needMessage } from './lookup.ts'
@@ -90,9 +90,26 @@ const unlimited = 2 ** 53 - 1
  *  beginning. */
 export function* tail(named: MessageId, budget: TailBudget, options: ReadOptions): Program<Tail> {
   const id = options.wholeTurns ? yield* beforeOpenTurn(named) : named
-  if (id === null) return { messages: [], turnStart: null, older: 0, olderTokens: 0 }
-  const { tokens = unlimited, messages = deepest } = budget
-  let read = yield* readBack(id, tokens, messages)
+  if (id === null) return emptyTail
+  return yield* tailOfRows(id, yield* all('tail', { id, ...limitsOf(budget) }), budget, options)
+}
+
+export const emptyTail: Tail = { messages: [], turnStart: null, older: 0, olderTokens: 0 }
+
+/** The parameters of the statement `tail`. */
+export function limitsOf({ tokens = unlimited, messages = deepest }: TailBudget) {
+  return { tokens, messages }
+}
+
+/** The tail of a path whose newest messages have been read within the budget. */
+export function* tailOfRows(
+  id: MessageId,
+  found: readonly ChainRow[],
+  budget: TailBudget,
+  options: ReadOptions,
+): Program<Tail> {
+  const { tokens, messages } = limitsOf(budget)
+  let read = readBackOf(id, found, tokens, messages)
   if (read.rows.length === 0) read = yield* readBack(id, unlimited, 1)
   const begin = read.rows.findIndex(beginsTurn)
   const from = Math.max(0, begin)
@@ -137,15 +154,19 @@ interface ReadBack {
 
 /** The newest messages of a path within a budget, oldest first. */
 function* readBack(id: MessageId, tokens: number, messages: number): Program<ReadBack> {
-  const found = inOrder(yield* all('tail', { id, tokens, messages }))
+  return readBackOf(id, yield* all('tail', { id, tokens, messages }), tokens, messages)
+}
+
+function readBackOf(id: MessageId, rows: readonly ChainRow[], tokens: number, messages: number): ReadBack {
+  const found = inOrder(rows)
   const newest = found.at(-1)
   if (!newest) throw new NotFoundError('message', id)
   const { depth, path_tokens, conversation_id } = newest
   const oldest = found[0]!
   const isInside =
     oldest.path_tokens - oldest.tokens >= path_tokens - tokens && oldest.depth > depth - messages
-  const [before, rows] = isInside ? [undefined, found] : [oldest, found.slice(1)]
-  return { rows, before, conversationId: conversation_id!, depth }
+  const [before, within] = isInside ? [undefined, found] : [oldest, found.slice(1)]
+  return { rows: within, before, conversationId: conversation_id!, depth }
 }
 
 /** Whether a turn begins here. Outside turns, a user message or a root counts as a beginning. */

@@ -8,6 +8,7 @@ import * as checked from '../check/input.ts'
 import type { Engine } from '../engine/engine.ts'
 import { append } from '../programs/append.ts'
 import * as conversations from '../programs/conversations.ts'
+import { findWithTail } from '../programs/find-with-tail.ts'
 import { getBranch, ifVersion, versionOf } from '../programs/lookup.ts'
 import { getMessages, listPath, tail } from '../programs/read.ts'
 import * as find from '../programs/resolve.ts'
@@ -113,6 +114,11 @@ export function storeWithHub(
       read(() => listPath(messageId(id), checked.checkPathPage(options)), expected(options)),
     tail: async (id, budget, options = {}) =>
       read(() => tail(messageId(id), checked.checkBudget(budget), options), expected(options)),
+    findWithTail: async (branch, budget, options = {}) => {
+      const wanted = typeof branch === 'string' ? checkName(branch, 'key') : checked.checkRef(branch)
+      const [size, how] = [checked.checkBudget(budget), checked.checkFindWithTail(options)]
+      return read(() => findWithTail(wanted, size, how, now()), 'one')
+    },
     create: async (conversation = {}) => {
       const request = { ...checked.checkNew(conversation), id: newId(conversation.id), now: now() }
       return write(() => conversations.create(request))

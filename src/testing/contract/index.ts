@@ -4,6 +4,7 @@ import { appendCases } from './append.ts'
 import { approvalCases } from './approvals.ts'
 import { blobCases } from './blobs.ts'
 import { branchCases } from './branches.ts'
+import { branchWithTailCases } from './branches-with-tails.ts'
 import { conditionalWriteCases } from './conditional-writes.ts'
 import { contentCases } from './content.ts'
 import type { ContractCase } from './contract-case.ts'
@@ -66,6 +67,7 @@ export const contract: readonly ContractCase[] = [
   ...blobCases,
   ...largeBlobCases,
   ...branchCases,
+  ...branchWithTailCases,
   ...conditionalWriteCases,
   ...contentCases,
   ...conversationCases,

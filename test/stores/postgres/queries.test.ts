@@ -51,7 +51,7 @@ describe('every statement', () => {
   })
 
   const columns = { ...chainColumns, candidates: candidateColumns }
-  it.each(['path', 'tail', 'candidates'] as const)(
+  it.each(['path', 'tail', 'tailOfBranch', 'candidates'] as const)(
     'returns the columns that its rows are read by: %s',
     async name => {
       const { sql, params } = prepare(queries[name] as string)

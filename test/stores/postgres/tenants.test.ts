@@ -115,6 +115,9 @@ const calls: { readonly [M in Method]: (store: Store, about: Known) => Promise<u
   listPath: (s, { last }) => s.listPath(last),
   readPathSection: (s, { last }) => s.readPathSection(last),
   tail: (s, { last }) => s.tail(last, { messages: 5 }),
+  findWithTail: (s, { id }) => {
+    return s.findWithTail({ conversationId: id, name: 'main' }, { messages: 5 }, { summaries: 1 })
+  },
   listStretches: (s, { id }) => s.listStretches(id),
   findTurn: (s, { id, key }) => s.findTurn(id, key),
   readBlob: (s, { blob }) => s.readBlob(blob),

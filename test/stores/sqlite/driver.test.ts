@@ -248,6 +248,7 @@ describe('a closed store of SQLite', () => {
     getMessages: store => store.getMessages([message]),
     listPath: store => store.listPath(message),
     tail: store => store.tail(message, { messages: 1 }),
+    findWithTail: store => store.findWithTail('k', { messages: 1 }),
     listStretches: store => store.listStretches(id),
     findTurn: store => store.findTurn(id, 't'),
     readBlob: store => store.readBlob('0'.repeat(64)),

@@ -44,3 +44,10 @@ export const span = `tenant = @tenant::text AND conv = @conv::uuid AND seq BETWE
 /** For the search entries of a conversation: prevents the use of the index by time, which begins with the
  *  tenant and would be read completely. */
 export const hiddenTenant = `tenant || '' = @tenant::text`
+
+/** The head and the conversation of a branch, which is named by its key, or by its conversation and name. */
+export const namedBranch = `(
+    SELECT head_id, conv FROM skein.branches WHERE tenant = @tenant::text AND key = @key::text
+    UNION ALL
+    SELECT head_id, conv FROM skein.branches
+    WHERE tenant = @tenant::text AND conv = @id::uuid AND name = @name::text)`

@@ -1,5 +1,5 @@
 import type { Queries } from '../../engine/statements.ts'
-import { at, looseColumns, messageColumns, span } from './columns.ts'
+import { at, looseColumns, messageColumns, namedBranch, span } from './columns.ts'
 
 /** LATERAL … OFFSET 0 fixes the plan: on a new or growing table, the planner would join by scanning the
  *  whole conversation. */
@@ -37,6 +37,23 @@ const tailColumns = `
   m.id, m.seq, m.role, m.at, m.tokens, m.turn, m.step, m.label,
   CASE WHEN m.path_tokens - m.tokens >= ${tailBase} AND m.depth > ${tailFloor} THEN m.body END AS body, m.erased,
   CASE WHEN m.seq = h.seq THEN concat_ws(' ', h.conv, m.depth, m.path_tokens) END AS newest`
+
+/** The newest part of the path to a message: the newest step within the run of the head, which is all of most
+ *  tails. The function follows forks and long runs. Rows before the budget's edge or above the depth are left
+ *  out, except the one directly before. Depths of a run are consecutive, so the depth of the step's first
+ *  message is known without reading it. */
+const tailOf = (id: string) => `
+  SELECT ${tailColumns}
+  FROM skein.messages h CROSS JOIN LATERAL (
+    SELECT * FROM skein.messages x
+    WHERE x.tenant = @tenant::text AND x.conv = h.conv AND x.seq BETWEEN ${stepFrom} AND h.seq
+      AND x.path_tokens >= ${tailBase} AND x.depth >= ${tailFloor}
+    UNION ALL
+    SELECT * FROM skein.tail_before(
+      @tenant::text, h.conv, ${stepFrom}, h.seq, ${tailBase}, ${tailFloor}, @messages::bigint)
+    WHERE h.depth - h.seq + ${stepFrom} > greatest(0, ${tailFloor})
+    OFFSET 0) m
+  WHERE h.tenant = @tenant::text AND h.id = ${id}`
 
 const listMessages = (order: 'ASC' | 'DESC') => `
   SELECT ${looseColumns} FROM skein.messages m
@@ -110,21 +127,8 @@ export const messageQueries = {
       'greatest(r.lo, r.hi - (r.depth - @from::int))',
       'r.hi - greatest(0, r.depth - @to::int)',
     )} m ON true`,
-  // The newest step within the run of the head: for most tails that is all. The function follows forks and
-  // long runs. Rows before the budget's edge or above the depth are left out, except the one directly before.
-  // Depths of a run are consecutive, so the depth of the step's first message is known without reading it.
-  tail: `
-    SELECT ${tailColumns}
-    FROM skein.messages h CROSS JOIN LATERAL (
-      SELECT * FROM skein.messages x
-      WHERE x.tenant = @tenant::text AND x.conv = h.conv AND x.seq BETWEEN ${stepFrom} AND h.seq
-        AND x.path_tokens >= ${tailBase} AND x.depth >= ${tailFloor}
-      UNION ALL
-      SELECT * FROM skein.tail_before(
-        @tenant::text, h.conv, ${stepFrom}, h.seq, ${tailBase}, ${tailFloor}, @messages::bigint)
-      WHERE h.depth - h.seq + ${stepFrom} > greatest(0, ${tailFloor})
-      OFFSET 0) m
-    WHERE h.tenant = @tenant::text AND h.id = @id::text`,
+  tail: tailOf('@id::text'),
+  tailOfBranch: tailOf(`(SELECT b.head_id FROM ${namedBranch} b)`),
   pathRuns: `WITH RECURSIVE ${runsOfPath} SELECT lo, hi FROM r`,
   messagesBetween: `
     SELECT ${looseColumns} FROM skein.messages m WHERE m.${span} ORDER BY m.seq LIMIT @limit::bigint`,

@@ -1,5 +1,5 @@
 import type { Queries } from '../../engine/statements.ts'
-import { leaseToRead, leaseToStore } from './columns.ts'
+import { leaseToRead, leaseToStore, namedBranch } from './columns.ts'
 
 const turnColumns = `
   key, branch, first, last, last_step, status, model, prompt_hash, usage, holder,
@@ -89,6 +89,10 @@ export const turnQueries = {
   listSummariesDown: `
     SELECT ${summaryColumns} FROM skein.summaries
     WHERE ${inConv} AND text IS NOT NULL AND (last_seq, first_seq) < (@last_seq::int, @first_seq::int)
+    ORDER BY last_seq DESC, first_seq DESC LIMIT @limit::bigint`,
+  summariesOfBranch: `
+    SELECT ${summaryColumns} FROM skein.summaries
+    WHERE tenant = @tenant::text AND conv = (SELECT b.conv FROM ${namedBranch} b) AND text IS NOT NULL
     ORDER BY last_seq DESC, first_seq DESC LIMIT @limit::bigint`,
   claimSummary: `
     INSERT INTO skein.summaries (

@@ -16,3 +16,10 @@ export const messageColumns = `
 export const looseColumns = `${messageColumns},
   (SELECT c.id FROM skein_conversations c WHERE c.c = m.conv) AS conversation_id,
   (SELECT p.id FROM skein_messages p WHERE p.conv = m.conv AND p.seq = m.parent_seq) AS parent_id`
+
+/** The head and the conversation of a branch, which is named by its key, or by its conversation and name. */
+export const namedBranch = `(
+    SELECT head_id, conv FROM skein_branches WHERE key = @key
+    UNION ALL
+    SELECT x.head_id, x.conv FROM skein_conversations c CROSS JOIN skein_branches x
+    ON x.conv = c.c AND x.name = @name WHERE c.id = @id)`

@@ -1,5 +1,5 @@
 import type { Queries } from '../../engine/statements.ts'
-import { looseColumns, messageColumns } from './columns.ts'
+import { looseColumns, messageColumns, namedBranch } from './columns.ts'
 
 /** Recursive walks use CROSS JOIN, which fixes the order. Otherwise the planner scans the whole
  *  conversation at each step (a thousand times slower at 5,000 messages). */
@@ -22,6 +22,29 @@ const onNewest = (isNewest: string, conv: string, depth: string) => `
 
 /** Where a step of a tail begins that ends with this message. */
 const stepFrom = (end: string) => `max(${end}.run, ${end}.seq - min(@messages, 128) + 1)`
+
+/** The newest part of the path to a message. In steps within a run, so that a long run is not read to its
+ *  beginning. Rows before the budget's edge (base) or above the depth (floor) are left out, except the one
+ *  directly before. */
+const tailOf = (id: string) => `
+  WITH RECURSIVE w(conv, lo, hi, base, floor, head, depth) AS (
+    SELECT h.conv, ${stepFrom('h')}, h.seq, h.path_tokens - @tokens, h.depth - @messages, h.seq, h.depth
+    FROM skein_messages h WHERE h.id = ${id}
+    UNION ALL
+    SELECT w.conv,
+      CASE WHEN p.path_tokens - p.tokens >= w.base AND p.depth > w.floor THEN ${stepFrom('p')} ELSE p.seq END,
+      p.seq, w.base, w.floor, w.head, w.depth
+    FROM w
+    CROSS JOIN skein_messages f ON f.conv = w.conv AND f.seq = w.lo
+      AND f.path_tokens - f.tokens >= w.base AND f.depth > w.floor
+    CROSS JOIN skein_messages p ON p.conv = w.conv AND p.seq = f.parent_seq AND p.seq < w.hi
+  )
+  SELECT ${messageColumns.replace(
+    'm.body',
+    'CASE WHEN m.path_tokens - m.tokens >= w.base AND m.depth > w.floor THEN m.body END AS body',
+  )}, ${onNewest('m.seq = w.head', 'w.conv', 'w.depth')}
+  FROM w CROSS JOIN skein_messages m
+    ON m.conv = w.conv AND m.seq BETWEEN w.lo AND w.hi AND m.path_tokens >= w.base AND m.depth >= w.floor`
 
 const listMessages = (order: 'ASC' | 'DESC') => `
   SELECT ${looseColumns} FROM skein_messages m
@@ -89,27 +112,8 @@ export const messageQueries = {
     SELECT ${messageColumns}, ${onNewest('m.depth = min(@to, r.end_depth)', 'r.conv', 'r.end_depth')}
     FROM r CROSS JOIN skein_messages m
       ON m.conv = r.conv AND m.seq BETWEEN max(r.lo, r.hi - (r.depth - @from)) AND r.hi - max(0, r.depth - @to)`,
-  // In steps within a run, so that a long run is not read to its beginning. Rows before the budget's edge
-  // (base) or above the depth (floor) are left out, except the one directly before.
-  tail: `
-    WITH RECURSIVE w(conv, lo, hi, base, floor, head, depth) AS (
-      SELECT h.conv, ${stepFrom('h')}, h.seq, h.path_tokens - @tokens, h.depth - @messages, h.seq, h.depth
-      FROM skein_messages h WHERE h.id = @id
-      UNION ALL
-      SELECT w.conv,
-        CASE WHEN p.path_tokens - p.tokens >= w.base AND p.depth > w.floor THEN ${stepFrom('p')} ELSE p.seq END,
-        p.seq, w.base, w.floor, w.head, w.depth
-      FROM w
-      CROSS JOIN skein_messages f ON f.conv = w.conv AND f.seq = w.lo
-        AND f.path_tokens - f.tokens >= w.base AND f.depth > w.floor
-      CROSS JOIN skein_messages p ON p.conv = w.conv AND p.seq = f.parent_seq AND p.seq < w.hi
-    )
-    SELECT ${messageColumns.replace(
-      'm.body',
-      'CASE WHEN m.path_tokens - m.tokens >= w.base AND m.depth > w.floor THEN m.body END AS body',
-    )}, ${onNewest('m.seq = w.head', 'w.conv', 'w.depth')}
-    FROM w CROSS JOIN skein_messages m
-      ON m.conv = w.conv AND m.seq BETWEEN w.lo AND w.hi AND m.path_tokens >= w.base AND m.depth >= w.floor`,
+  tail: tailOf('@id'),
+  tailOfBranch: tailOf(`(SELECT b.head_id FROM ${namedBranch} b)`),
   pathRuns: `WITH RECURSIVE ${runsOfPath} SELECT lo, hi FROM r`,
   messagesBetween: `
     SELECT ${looseColumns} FROM skein_messages m

@@ -1,4 +1,5 @@
 import type { Queries } from '../../engine/statements.ts'
+import { namedBranch } from './columns.ts'
 
 const turnColumns = `
   key, branch, first, last, last_step, status, model, prompt_hash, usage, holder, lease_until, started_at,
@@ -91,6 +92,10 @@ export const turnQueries = {
   listSummariesDown: `
     SELECT ${summaryColumns} FROM skein_summaries
     WHERE conv = @conv AND text IS NOT NULL AND (last_seq, first_seq) < (@last_seq, @first_seq)
+    ORDER BY last_seq DESC, first_seq DESC LIMIT +@limit`,
+  summariesOfBranch: `
+    SELECT ${summaryColumns} FROM skein_summaries
+    WHERE conv = (SELECT b.conv FROM ${namedBranch} b) AND text IS NOT NULL
     ORDER BY last_seq DESC, first_seq DESC LIMIT +@limit`,
   claimSummary: `
     INSERT INTO skein_summaries (conv, last_seq, first_seq, last_id, first_id, holder, lease_until, created_at)
