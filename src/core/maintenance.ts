@@ -21,6 +21,7 @@ export type {
   TaskEvent,
 } from './follow.ts'
 export type { IndexOptions, IndexProgress, SkippedRow } from './listing.ts'
+export type { Maintainer } from './maintainer.ts'
 export type { ConversationSize, Measured, Meter, UsageSum } from './measure.ts'
 export type { Erasure } from './message.ts'
 export type { ConversationOverview, OverviewReader } from './overview.ts'
@@ -31,7 +32,7 @@ export type {
   SiblingMessages,
   ToolTime,
 } from './path-section.ts'
-export type { Deleter, Maintainer } from './ports.ts'
+export type { Deleter } from './ports.ts'
 export type { RecordMover } from './record.ts'
 export type {
   CompactReceipt,

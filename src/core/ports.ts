@@ -18,7 +18,6 @@ import type { Follower } from './follow.ts'
 import type { ConversationId, MessageId } from './ids.ts'
 import type {
   ConversationFilter,
-  IndexOptions,
   ListConversations,
   ListDirectories,
   ListedConversation,
@@ -30,20 +29,13 @@ import type {
   PageOptions,
   Searcher,
 } from './listing.ts'
+import type { Maintainer } from './maintainer.ts'
 import type { Meter } from './measure.ts'
 import type { Message, NewMessage } from './message.ts'
 import type { OverviewReader } from './overview.ts'
 import type { PathSectionReader } from './path-section.ts'
 import type { RecordMover } from './record.ts'
-import type {
-  CompactReceipt,
-  DeletedMessages,
-  ErasedMessages,
-  PurgedConversation,
-  Restored,
-  SweepOptions,
-  SweepReceipt,
-} from './removal.ts'
+import type { DeletedMessages, ErasedMessages, PurgedConversation, Restored } from './removal.ts'
 import type { Stretch } from './runs.ts'
 import type { Summary } from './summary.ts'
 import type { Tail, TailBudget } from './tail.ts'
@@ -273,7 +265,7 @@ export interface ConversationWriter {
   /** Gives the key of the branch to another branch of the conversation, which becomes the active one if this
    *  one was. Throws KeyReusedError if the other branch has a key of its own. Returns the other branch. */
   moveKey(ref: BranchRef, to: string): Promise<Branch>
-  /** Stores a foreign agent's own id for a branch and a directory. */
+  /** Stores a foreign agent's own id for a branch, in place of an earlier link for the same directory. */
   setAgentLink(ref: BranchRef, link: NewAgentLink): Promise<void>
   /** Removes the link of an agent and a directory, if there is one. */
   removeAgentLink(ref: BranchRef, agent: string, directory: string): Promise<void>
@@ -352,25 +344,6 @@ export interface Deleter {
   restore(id: ConversationId): Promise<Restored>
   /** Removes a trashed conversation permanently, with its messages, settings and prompts. */
   purge(id: ConversationId): Promise<PurgedConversation>
-}
-
-/** Maintains the store. */
-export interface Maintainer {
-  /** Moves expired task conversations to the trash, and purges those that have been in the trash for seven
-   *  days and at least two sweeps. A store does not run it by itself. */
-  sweep(options?: SweepOptions): Promise<SweepReceipt>
-  /** Completes the search index, in short pieces. Returns the number of messages that it indexed. Returns
-   *  early if nothing can be written: on a read-only store, and on a full disk. */
-  indexSearch(options?: IndexOptions): Promise<number>
-  /** Drops the search index. It is built again in the background, or by `indexSearch`. */
-  rebuildSearch(): Promise<void>
-  /** Rewrites the tables, so that no removed content remains in them, and returns free space to the system.
-   *  On SQLite it runs VACUUM on the whole file. On PostgreSQL it runs VACUUM FULL on Skein's tables, those
-   *  of all tenants: each is locked while it is rewritten, and the role must own it. Needs as much free
-   *  space on the disk as the tables take. */
-  compact(): Promise<CompactReceipt>
-  /** The version of the schema that the store has, which is the number of its last migration. */
-  schemaVersion(): Promise<number>
 }
 
 /** All ports. Functions should ask for the narrowest port they need. */

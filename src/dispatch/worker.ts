@@ -1,6 +1,6 @@
 import { checkObject } from '../core/check.ts'
 import { BusyError } from '../core/errors.ts'
-import type { Maintainer } from '../core/ports.ts'
+import type { Maintainer } from '../core/maintainer.ts'
 import type { ClaimFilter } from '../core/task.ts'
 import { watchClaims } from './claims.ts'
 import type { DispatchEvent } from './dispatch-event.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { checkFunction, checkMethod, checkObject } from '../core/check.ts'
-import type { Maintainer } from '../core/ports.ts'
+import type { Maintainer } from '../core/maintainer.ts'
 import type { SweepReceipt } from '../core/removal.ts'
 import { version } from '../system/version.ts'
 import { createApp, type RequestFacts } from './http/app.ts'

@@ -6,6 +6,7 @@ import type { ApprovalKeeper } from '../../core/approval.ts'
 import type { ConditionalWriter } from '../../core/conditional-writer.ts'
 import type { Follower } from '../../core/follow.ts'
 import type { Searcher } from '../../core/listing.ts'
+import type { Maintainer } from '../../core/maintainer.ts'
 import type { Meter } from '../../core/measure.ts'
 import type { OverviewReader } from '../../core/overview.ts'
 import type { PathSectionReader } from '../../core/path-section.ts'
@@ -14,7 +15,6 @@ import type {
   ConversationWriter,
   Deleter,
   Lister,
-  Maintainer,
   MessageReader,
 } from '../../core/ports.ts'
 import type { RecordMover } from '../../core/record.ts'
