@@ -108,8 +108,8 @@ it('leaves out a conversation that was being purged', async () => {
 it('recovers a conversation whose row has another number than its messages name', async () => {
   const { losses, found } = await recovered(bytes => {
     const [id] = /[0-9a-f-]{36}(?=main)/.exec(bytes.toString('latin1'))!
-    // The id is the first stored field. The length of the header before it is its first byte, and the number of
-    // the row is before that.
+    // The id is the first stored field. The length of the header before it is its first byte, and the number
+    // of the row is before that.
     const at = bytes.indexOf(`${id}main`)
     let length = 1
     while (bytes[at - length] !== length) length++

@@ -5,7 +5,7 @@ import { isRootOf } from './belongs-to.ts'
 import { attempt, rowKeys, type TableGap } from './readable-rows.ts'
 
 /** A conversation of a damaged file. */
-export interface FoundConversation {
+export interface DamagedConversation {
   /** Null if it is lost. */
   readonly id: ConversationId | null
   /** The number of its row. Damage may have changed it: then its messages name the conversation by another
@@ -15,7 +15,7 @@ export interface FoundConversation {
 
 /** The conversations of a damaged file, by the number that their messages name them by. */
 export interface FoundConversations {
-  readonly kept: ReadonlyMap<number, FoundConversation>
+  readonly kept: ReadonlyMap<number, DamagedConversation>
   /** Those that were being purged. They stay deleted. */
   readonly purged: ReadonlySet<number>
 }
@@ -30,7 +30,7 @@ export async function findConversations(
   onGap: (gap: TableGap) => void,
   signal: AbortSignal | undefined,
 ): Promise<FoundConversations> {
-  const found = new Map<number, FoundConversation>()
+  const found = new Map<number, DamagedConversation>()
   const rows = new Map<ConversationId, number>()
   const idOf = attempt(() => db.prepare('SELECT id FROM skein_conversations NOT INDEXED WHERE c = ?').pluck())
   for await (const row of unhurried(rowKeys(db, 'skein_conversations', 'c', onGap))) {

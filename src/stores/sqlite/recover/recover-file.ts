@@ -8,7 +8,7 @@ import { type SourcedRecord, takeIn } from '../../../core/take-in.ts'
 import { systemSource } from '../../../system/source.ts'
 import { belongsTo } from './belongs-to.ts'
 import { type BlobShelf, blobShelf } from './blob-shelf.ts'
-import { type FoundConversation, findConversations } from './find-conversations.ts'
+import { type DamagedConversation, findConversations } from './find-conversations.ts'
 import { type MendedSchema, mendSchemaText, replaceLostTables } from './mend-schema-text.ts'
 import { mendedCopy } from './mended-copy.ts'
 import { attempt, rowKeys, type TableGap } from './readable-rows.ts'
@@ -155,7 +155,7 @@ interface ConversationSource {
 function* recoverOne(
   db: Database,
   conv: number,
-  found: FoundConversation,
+  found: DamagedConversation,
   { keys, lost, lostTables, blobs, lose }: ConversationSource,
 ): Generator<StoreRecord, number> {
   const now = systemSource.now()

@@ -8,7 +8,8 @@ import { attempt, rowsFromBothEnds } from './readable-rows.ts'
 import type { KeptMessages, RecoverLoss } from './recover-messages.ts'
 
 /** The record of the conversation in a row. Fields that cannot be read have their defaults. If anything is
- *  wrong with the row, the conversation is not in the trash and does not expire: it would be removed later. */
+ *  wrong with the row, the conversation is not in the trash and does not expire: it would be removed
+ *  later. */
 export function recoverConversation(
   db: Database,
   number: number,

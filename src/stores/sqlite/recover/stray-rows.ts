@@ -9,8 +9,8 @@ const tables = ['branches', 'turns', 'summaries', 'drafts', 'events', 'agent_lin
 /** Conversations to read between two looks at the signal. */
 const atOnce = 2_000
 
-/** The rows that no conversation finds: a damaged page can hide them from a lookup without an error. Reads the
- *  tables from one end to the other. */
+/** The rows that no conversation finds: a damaged page can hide them from a lookup without an error. Reads
+ *  the tables from one end to the other. */
 export async function findStrayRows(
   db: Database,
   isKnown: (conv: number) => boolean,
