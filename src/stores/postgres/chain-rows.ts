@@ -1,8 +1,8 @@
 import type { CandidateRow, ChainRow } from '../engine/rows.ts'
 import type { RowReader } from './prepared.ts'
 
-/** Rows of the statements `path`, `tail`, `tailOfBranch` and `candidates`. They are made by an object literal: to set 15
- *  properties by their names, as for other statements, takes four times as long. */
+/** Rows of the statements `path`, `tail`, `tailOfBranch` and `candidates`. They are made by an object
+ *  literal: to set 15 properties by their names, as for other statements, takes four times as long. */
 
 /** A row whose columns are filled in later. */
 type OpenRow = { -readonly [Column in keyof ChainRow]: ChainRow[Column] }
@@ -29,7 +29,8 @@ export function pathRow(fields: Fields): OpenRow {
   return row
 }
 
-/** Makes a row of the statements `tail` and `tailOfBranch`. `completeTail` fills in the columns that are 0 here. */
+/** Makes a row of the statements `tail` and `tailOfBranch`. `completeTail` fills in the columns that are 0
+ *  here. */
 export function tailRow(fields: Fields): OpenRow {
   return {
     id: fields[0]!,
