@@ -35,10 +35,10 @@ import {
  * The order of a turn, from `agent.send` to the model and back:
  *
  * 1. `agent.ts` queues turns of the same conversation, and starts `runTurn` (or `resumeTurn`).
- * 2. `withTurn` finds or creates the conversation (`history/`), and begins the turn (`recorder/`): the
- *    message of the user is stored before the model is called. A second turn of the same key is recognized
- *    here.
- * 3. `readHistory` reads as many messages as the window needs, and makes a summary first, if one is due.
+ * 2. `withTurn` finds or creates the conversation, together with as many messages as the window needs
+ *    (`history/`), and begins the turn (`recorder/`): the message of the user is stored before the model is
+ *    called. A second turn of the same key is recognized here.
+ * 3. `readHistory` reads what is not known yet, and makes a summary first, if one is due.
  * 4. `runSteps` alternates between `callModel` and `runCalls`. Each answer and each tool result is stored as
  *    it comes.
  * 5. `withTurn` ends the turn as complete, interrupted or failed, and returns the reply.
@@ -307,7 +307,7 @@ async function resolve(
   otherwise: 'make' | 'find',
 ): Promise<ResolvedTarget> {
   try {
-    return await agent.histories.resolve(target, otherwise)
+    return await agent.histories.resolve(target, otherwise, agent.loop.window)
   } catch (error) {
     const seen = agent.lastSeen.find(target)
     if (!(error instanceof UnavailableError) || !seen) throw error

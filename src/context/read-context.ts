@@ -3,7 +3,7 @@ import type { MessageId } from '../core/ids.ts'
 import type { BlobRef, Message } from '../core/message.ts'
 import type { ReadOptions } from '../core/ports.ts'
 import type { Summary } from '../core/summary.ts'
-import { type Tail, withTurnStart } from '../core/tail.ts'
+import { type Tail, type TailBudget, withTurnStart } from '../core/tail.ts'
 import { fit } from './fit/fit.ts'
 import { budgetOf, type CountTokens, type Fitted, type Pinned, type Window } from './fit/window.ts'
 import { type ContextReader, type CoveringSummary, newestSummary } from './summary/newest-summary.ts'
@@ -125,16 +125,13 @@ async function readTail(
   window: Window,
   options: ReadContextOptions,
 ): Promise<Tail> {
-  const budget = Math.max(1, budgetOf(window))
-  const { maxMessages = Number.POSITIVE_INFINITY, maxLoaded = Number.POSITIVE_INFINITY } = window
-  const most = Math.max(1, Math.min(maxMessages, maxLoaded))
+  const { tokens: budget, messages: most } = sizeOf(window)
   const read: ReadOptions = {
     ...(options.toolResults === 'preview' && { blobs: 'preview' }),
     ...(options.wholeTurns && { wholeTurns: true }),
   }
   const shown = async (tokens: number, messages: number): Promise<Tail> => {
-    const limits = { tokens: wholeNumber(tokens), messages: wholeNumber(messages) }
-    const tail = withTurnStart(await reader.tail(head, limits, read))
+    const tail = withTurnStart(await reader.tail(head, wholeNumbers({ tokens, messages }), read))
     if (options.toolResults !== 'preview') return tail
     return { ...tail, messages: await shortenResults(reader, tail.messages, options.mark) }
   }
@@ -152,6 +149,22 @@ async function readTail(
     tail = wider
   }
   return tail
+}
+
+/** The budget of the first tail that a context of this window reads. Throws InvalidError for an invalid
+ *  window. */
+export function tailBudgetOf(window: Window): Required<TailBudget> {
+  return wholeNumbers(sizeOf(window))
+}
+
+/** How much of a path a window holds. */
+function sizeOf(window: Window): Required<TailBudget> {
+  const { maxMessages = Number.POSITIVE_INFINITY, maxLoaded = Number.POSITIVE_INFINITY } = window
+  return { tokens: Math.max(1, budgetOf(window)), messages: Math.max(1, Math.min(maxMessages, maxLoaded)) }
+}
+
+function wholeNumbers({ tokens, messages }: Required<TailBudget>): Required<TailBudget> {
+  return { tokens: wholeNumber(tokens), messages: wholeNumber(messages) }
 }
 
 function wholeNumber(amount: number): number {

@@ -35,3 +35,25 @@ export function withTurnStart(tail: Tail): Tail {
     olderTokens: olderTokens - turnStart.tokens,
   }
 }
+
+/** The tail after another message, which begins a turn: as a store reads it within the budget. `tail` has at
+ *  least as much as the budget allows beside that message, and starts with a turn. */
+export function tailWith(tail: Tail, added: Message, { tokens, messages }: Required<TailBudget>): Tail {
+  const path = [...tail.messages, added]
+  const fits = (message: Message) =>
+    message.pathTokens - message.tokens >= added.pathTokens - tokens && message.depth > added.depth - messages
+  const from = path.findIndex(message => fits(message) && beginsTurn(message))
+  const kept = from < 0 ? [added] : path.slice(from)
+  const [oldest] = kept as [Message]
+  return {
+    messages: kept,
+    turnStart: null,
+    older: oldest.depth,
+    olderTokens: oldest.pathTokens - oldest.tokens,
+  }
+}
+
+/** Outside turns, a user message or a root counts as a beginning. */
+function beginsTurn({ turn, seq, role, parentId }: Message): boolean {
+  return turn === null ? role === 'user' || parentId === null : turn === seq
+}

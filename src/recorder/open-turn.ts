@@ -37,6 +37,8 @@ export interface TurnPosition {
   readonly replayed: Exclude<TurnStatus, 'open'> | null
   /** Whether it is an earlier turn that was reopened. */
   readonly reopened: boolean
+  /** The head before its first messages, if they have just been stored. */
+  readonly openedAfter?: MessageId | null
 }
 
 /** What to do if the branch is held or has moved. */
@@ -84,7 +86,7 @@ export async function openTurn(
     const appended = await store.append(ref, head, words, { turn, onConflict, ...move })
     return appended.outcome === 'replayed'
       ? continueReplayed(request, appended, again)
-      : positionAfter(turn, appended, fresh)
+      : { ...positionAfter(turn, appended, fresh), openedAfter: head }
   }
 }
 

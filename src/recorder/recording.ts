@@ -122,6 +122,8 @@ export interface TurnRecording {
   /** True if an earlier turn was reopened: the replayed one, or, without opening messages, the one at the end
    *  of the branch. */
   readonly reopened: boolean
+  /** The head before the messages that opened the turn, if this call has stored them. Absent otherwise. */
+  readonly openedAfter?: MessageId | null
   /** The branch of the turn: a sibling of the given one, if it had to fork. */
   readonly branch: BranchRef
   /** True if it is on another branch than the given one. */

@@ -10,10 +10,12 @@ export function turnView(
 ): TurnRecording {
   const replayed = writes.position?.replayed
   const reopened = writes.position?.reopened === true
+  const openedAfter = writes.position?.openedAfter
   return {
     ...does,
     ...(replayed && { replayed }),
     reopened,
+    ...(openedAfter !== undefined && { openedAfter }),
     get key() {
       return writes.position?.key ?? key
     },

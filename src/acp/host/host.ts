@@ -197,7 +197,7 @@ export function createHost(options: HostOptions): Host {
   /** A conversation that has a seat; null if it has none yet. */
   async function find(target: Target): Promise<Hosted | null> {
     try {
-      const { branch } = await history.resolve(target, 'find')
+      const { branch } = await history.resolve(target, 'find', null)
       return seats.get(idOf(branch!)) ?? null
     } catch (error) {
       if (error instanceof NotFoundError) return null
@@ -206,7 +206,7 @@ export function createHost(options: HostOptions): Host {
   }
 
   async function hostedAt(target: Target, otherwise: 'make' | 'find'): Promise<Hosted> {
-    const resolved = await history.resolve(target, otherwise)
+    const resolved = await history.resolve(target, otherwise, null)
     const { branch } = resolved as ResolvedTarget & { branch: BranchRef }
     const system = systemPromptOf(resolved, options.system ?? null)
     const id = idOf(branch)

@@ -7,6 +7,7 @@ import type { Message, NewMessage } from '../../core/message.ts'
 import type { Summary } from '../../core/summary.ts'
 import type { DraftPiece } from '../../core/turn.ts'
 import type { BeginTurn, TurnRecording, TurnReport } from '../../recorder/recording.ts'
+import type { KnownEnd } from './known-end.ts'
 import { localMessage } from './local-message.ts'
 
 /** The conversation that a message is for: a key (found, or created with the first message), a key with the
@@ -37,6 +38,8 @@ export interface ResolvedTarget {
   readonly target: Target
   readonly conversation: Conversation | null
   readonly branch: Branch | null
+  /** The end of the branch, if it was read with it. */
+  readonly end: KnownEnd | null
 }
 
 /** The system prompt of a turn: the agent's own, unless the conversation keeps the one that it began with. */
@@ -67,9 +70,9 @@ export interface BegunTurn {
 
 /** Where an agent keeps its conversations: in a store, or in memory. */
 export interface HistoryStore {
-  /** Finds the conversation of a target. If there is none, `make` creates it and `find` throws
-   *  NotFoundError. */
-  resolve(target: Target, otherwise: 'make' | 'find'): Promise<ResolvedTarget>
+  /** Finds the conversation of a target, and reads what a context of the window needs of it. If there is
+   *  none, `make` creates it and `find` throws NotFoundError. */
+  resolve(target: Target, otherwise: 'make' | 'find', window: Window | null): Promise<ResolvedTarget>
   beginTurn(resolved: ResolvedTarget, options: BeginTurn): Promise<BegunTurn>
 }
 
@@ -86,7 +89,7 @@ export function memoryHistory(history: readonly NewMessage[] = []): HistoryStore
     return known
   }
   return {
-    resolve: async target => ({ target, conversation: null, branch: null }),
+    resolve: async target => ({ target, conversation: null, branch: null, end: null }),
     beginTurn: async ({ target }, options) => begunTurn(messagesOf(target), options),
   }
 }

@@ -61,9 +61,9 @@ function setNewest<T>(map: Map<string, T>, name: string, value: T): void {
   if (map.size > mostSeen) map.delete(map.keys().next().value!)
 }
 
-/** The same conversation on a branch that a turn may have forked. */
+/** The same conversation on a branch that a turn may have forked. The turn has changed its end. */
 function onBranch(resolved: ResolvedTarget, { name }: BranchRef): ResolvedTarget {
   const branch = resolved.branch!
-  if (branch.name === name) return resolved
-  return { ...resolved, branch: { ...branch, name, key: null, formerKey: null, title: null } }
+  if (branch.name === name) return { ...resolved, end: null }
+  return { ...resolved, branch: { ...branch, name, key: null, formerKey: null, title: null }, end: null }
 }

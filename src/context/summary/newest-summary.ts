@@ -24,7 +24,8 @@ const summaryReach = 1_000
 
 /** How many summaries are considered, newest first, including those of other branches. First a few, because
  *  the right one is usually the newest of all. */
-const looked = [4, 64] as const
+export const firstSummaries = 4
+const looked = [firstSummaries, 64] as const
 
 /** The newest summary of the beginning of this path, or null. `tail` is the end of the path, as read.
  *

@@ -40,7 +40,8 @@ export async function countRequests(
   return requests.count
 }
 
-/** A conversation of 61 messages on two branches. */
+/** A conversation of 61 messages on two branches. Those of the turns are of different milliseconds: a page of
+ *  hits that ends between two of the same one may take a request more. */
 export async function fillConversation(url: string) {
   await using store = await openPostgresStore(url)
   const { conversation, branch } = await store.create({
@@ -49,10 +50,12 @@ export async function fillConversation(url: string) {
     directory: '/work',
   })
   let head = branch.head
+  const from = Date.now() - 60
   for (let turn = 0; turn < 30; turn++) {
+    const at = (i: number) => new Date(from + 2 * turn + i)
     const messages = [
-      { role: 'user', content: `question ${turn}` },
-      { role: 'assistant', content: `answer ${turn}` },
+      { role: 'user', content: `question ${turn}`, createdAt: at(0) },
+      { role: 'assistant', content: `answer ${turn}`, createdAt: at(1) },
     ] as const
     head = (await store.append(branch, head, messages, { turn: { key: `t${turn}`, step: 0 } })).head
   }
