@@ -22,7 +22,6 @@ export type {
 } from './core/block.ts'
 export { isKnown, otherOf } from './core/block.ts'
 export type { Branch, BranchInfo, BranchRef, NewBranch } from './core/branch.ts'
-export type { BranchWithTail, FindWithTailOptions, TailFinder } from './core/branch-with-tail.ts'
 export type {
   Conversation,
   ConversationKind,

@@ -10,6 +10,7 @@
 // - `text/`: a conversation as one text, for agents that accept only text (`asText`)
 // May import core only. No I/O of its own: a store and a model are parameters.
 
+export type { BranchWithTail, FindWithTailOptions, TailFinder } from '../core/branch-with-tail.ts'
 export type { MessageRange, NewSummary, Summary, SummaryClaim } from '../core/summary.ts'
 export { estimateTokens } from '../core/tokens.ts'
 export { exactCounter } from './fit/count.ts'
