@@ -208,6 +208,10 @@ export const asking: Readonly<Record<string, Spot>> = {
   'listPath: id': (store, _, text) => store.listPath(idOf(text)),
   'listPath: after': (store, { ids }, text) => store.listPath(ids[2]!, { after: text }),
   'tail: id': (store, _, text) => store.tail(idOf(text), { messages: 3 }),
+  'findWithTail: key': (store, _, text) => store.findWithTail(`${text}?`, { messages: 3 }),
+  'findWithTail: name': (store, ground, text) => store.findWithTail(ref(ground, text), { messages: 3 }),
+  'findWithTail: id': (store, _, text) =>
+    store.findWithTail({ conversationId: idOf(text), name: 'main' }, { messages: 3 }),
   'listStretches: id': (store, _, text) => store.listStretches(idOf(text)),
   'findTurn: key': (store, { id }, text) => store.findTurn(id, text),
   'readBlob: hash': (store, _, text) => store.readBlob(text),
