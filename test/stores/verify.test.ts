@@ -1,6 +1,7 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
 import BetterSqlite3 from 'better-sqlite3'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { CorruptError } from '../../src/core/errors.ts'
 import type { Finding, Severity, VerifyOptions } from '../../src/core/finding.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { Store } from '../../src/core/ports.ts'
@@ -87,6 +88,7 @@ async function stock(store: Store): Promise<Stock> {
     [{ role: 'assistant', content: 'seven' }],
     step(1),
   )
+  await store.addEvents(id, [{ type: 'turn_started', data: { key: 'turn' } }])
   await store.claimSummary(id, { first: first[0], last: first[2]! }, holder)
   await store.putSummary(id, { first: first[0], last: first[2]!, tokens: 1, text: 'short', holder })
   const { conversation: other, branch: beside } = await store.create({ title: 'beside' })
@@ -105,6 +107,9 @@ async function found(store: Store, options: VerifyOptions = {}): Promise<readonl
   await store.verify({ ...options, onFinding: finding => findings.push(finding) })
   return findings
 }
+
+/** Above the last time of a date. */
+const noTime = 9_007_199_254_740_000
 
 /** A direct change, its severity, the message, and the text of the finding. */
 const damages: [change: string, severity: Severity, seq: number | null, what: RegExp][] = [
@@ -173,6 +178,15 @@ const damages: [change: string, severity: Severity, seq: number | null, what: Re
   [`UPDATE {turns} SET last = 2`, 'repairable', 5, /ends before it begins|a turn at seq 5/],
   [`UPDATE {summaries} SET checksum = 'x'`, 'repairable', 2, /made of other messages/],
   [`UPDATE {summaries} SET first_id = 'x'`, 'repairable', 2, /is not there/],
+  [`UPDATE {summaries} SET created_at = ${noTime}`, 'damage', null, /summary up to message .* not a time/],
+  [`UPDATE {conversations} SET metadata = '{x' WHERE next_seq = 7`, 'damage', null, /metadata .* cannot be/],
+  [`UPDATE {conversations} SET tool_results = '{x' WHERE next_seq = 7`, 'damage', null, /tool result policy/],
+  [`UPDATE {conversations} SET tags = '{x' WHERE next_seq = 7`, 'damage', null, /its tags cannot be read/],
+  [`UPDATE {conversations} SET created_at = ${noTime} WHERE next_seq = 7`, 'damage', null, /creation time/],
+  [`UPDATE {branches} SET updated_at = ${noTime} WHERE name = 'fork'`, 'damage', null, /branch fork/],
+  [`UPDATE {turns} SET usage = '{x'`, 'damage', null, /usage of turn "turn" cannot be read/],
+  [`UPDATE {turns} SET ended_at = ${noTime}`, 'damage', null, /end of turn "turn" cannot be read/],
+  [`UPDATE {events} SET data = '{x'`, 'damage', null, /data of event 0 cannot be read/],
 ]
 
 describe.each(drivers)('verify on $name', ({ name, open }) => {
@@ -249,6 +263,38 @@ describe.each(drivers)('verify on $name', ({ name, open }) => {
     isDone = true
     await writing
     expect(findings).toEqual([])
+  })
+
+  it('reports a field that cannot be read as damage, in reads and in writes', async () => {
+    const { store, change } = await open()
+    const { id, ids } = await stock(store)
+    const branch = { conversationId: id, name: 'main' }
+    const step = (n: number) =>
+      ({ turn: { key: 'open', step: n, holder, status: 'open', usage: { input: 1 } } }) as const
+    const { head } = await store.append(branch, ids[6]!, [{ role: 'user', content: 'more' }], step(0))
+    await change(`UPDATE {turns} SET usage = '{x'`)
+    await change(`UPDATE {conversations} SET metadata = '{x' WHERE next_seq = 8`)
+    const tries = {
+      getConversation: () => store.getConversation(id),
+      findWithTail: () => store.findWithTail(branch, { messages: 9 }),
+      findTurn: () => store.findTurn(id, 'turn'),
+      measure: () => store.measure(new Date(0)),
+      append: () => store.append(branch, head, [{ role: 'assistant', content: 'still more' }], step(1)),
+    }
+    for (const [method, run] of Object.entries(tries))
+      await expect(run(), method).rejects.toThrow(CorruptError)
+    // What does not need the field is read as before.
+    expect(await store.tail(head, { messages: 9 })).toMatchObject({ messages: { length: 6 } })
+  })
+
+  it('erases the data of an event that cannot be read with any message, because it may quote it', async () => {
+    const { store, change } = await open()
+    const { id, ids } = await stock(store)
+    await store.addEvents(id, [{ type: 'permission', data: { said: 'something about one' } }])
+    await change(`UPDATE {events} SET data = '{"said":"something about one"' WHERE type = 'permission'`)
+    await store.eraseMessages([ids[0]!], { by: 'me', reason: 'because' })
+    const { items } = await store.listEvents(id, { types: ['permission'] })
+    expect(items.map(({ data }) => data)).toEqual([{ erased: true }])
   })
 
   it('reports data that belongs to no conversation', async () => {

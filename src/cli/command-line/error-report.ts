@@ -102,6 +102,8 @@ function hintFor(error: SkeinError): string {
       return error instanceof MisconfiguredError && error.part === 'path'
         ? 'Use another place: --db <file>'
         : (error.hint ?? '')
+    case 'corrupt':
+      return error.hint ?? 'To find all damage: skein verify'
     case 'schema_too_new':
       return 'Nothing was changed. Update: npm i -g skein'
     default:

@@ -60,9 +60,9 @@ async function check(unfinished: string, context: CommandContext): Promise<numbe
   await using copy = await openStore(unfinished)
   const { findings, messages } = await copy.verify({ signal: context.signal })
   if (findings.damage > 0) {
-    throw new CorruptError(
-      `the store is damaged, and so is its copy, which was not kept. See: ${skeinCommand(context)} verify. To copy it all the same: --no-verify`,
-    )
+    throw new CorruptError('the store is damaged, and so is its copy, which was not kept', {
+      hint: `See: ${skeinCommand(context)} verify. To copy it all the same: --no-verify`,
+    })
   }
   return messages
 }

@@ -1,10 +1,10 @@
 import type { EventType } from '../../core/event.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
-import type { JsonObject } from '../../core/json.ts'
 import type {
   AgentLinkRecord,
   BranchRecord,
   ConversationRecord,
+  DraftRecord,
   EventRecord,
   MessagePosition,
   MessageRecord,
@@ -12,16 +12,16 @@ import type {
   TombstoneRecord,
   TurnRecord,
 } from '../../core/record.ts'
-import type { Usage } from '../../core/turn.ts'
-import { conversationFromRow, holderFromText } from './row-to-value.ts'
+import { dataOfEvent, holderFromText, nameOfTurn, settingsFromRow, usageFromRow } from './row-to-value.ts'
 import type { BranchRow, ConversationRow, LinkRow, SummaryRow } from './rows.ts'
 import type { MessageRecordRow, TombstoneRow, TurnRecordRow } from './statements-records.ts'
+import { storedObject, storedText } from './stored-fields.ts'
 
 /** Converts rows to the records that leave a store. Each function throws for an inconsistent row, which is
  *  damage. */
 
 export function conversationRecord(row: ConversationRow): ConversationRecord {
-  const { id, kind, messages, tokens, version, trashedAt, ...shown } = conversationFromRow(row)
+  const { id, kind, messages, tokens, version, ...shown } = settingsFromRow(row)
   return {
     kind: 'conversation',
     id,
@@ -59,7 +59,7 @@ export function messageRecord(
     label: row.label,
     bodyHash: Buffer.from(row.body_hash).toString('hex'),
     body: row.body,
-    erased: row.erased === null ? null : (JSON.parse(row.erased) as MessageRecord['erased']),
+    erased: row.erased === null ? null : storedObject(row.erased, 'erasure', `message ${row.id}`),
   }
 }
 
@@ -88,8 +88,8 @@ export function turnRecord(conversationId: ConversationId, row: TurnRecordRow): 
     lastStep: row.last_step,
     model: row.model,
     promptHash: row.prompt_hash,
-    usage: JSON.parse(row.usage) as Usage,
-    holder: holderFromText(row.holder),
+    usage: usageFromRow(row),
+    holder: holderFromText(row.holder, nameOfTurn(row.key)),
     leaseUntil: row.lease_until,
     startedAt: row.started_at,
     endedAt: row.ended_at,
@@ -125,7 +125,21 @@ export function eventRecord(
     n: row.n,
     type: row.type as EventType,
     at: row.at,
-    data: JSON.parse(row.data) as JsonObject,
+    data: dataOfEvent(row),
+  }
+}
+
+export function draftRecord(
+  conversationId: ConversationId,
+  row: { readonly turn: string; readonly n: number; readonly type: string; readonly text: string },
+): DraftRecord {
+  return {
+    kind: 'draft',
+    conversationId,
+    turn: row.turn,
+    n: row.n,
+    type: row.type as DraftRecord['type'],
+    text: storedText(row.text, 'text', `piece ${row.n} of the draft of ${nameOfTurn(row.turn)}`),
   }
 }
 

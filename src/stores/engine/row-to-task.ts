@@ -1,11 +1,12 @@
 import type { ConversationId } from '../../core/ids.ts'
-import type { JsonObject } from '../../core/json.ts'
 import type { Dispatch, Task } from '../../core/task.ts'
 import type { DispatchRecord, TaskRecord } from '../../core/task-record.ts'
-import { dateOrNull, holderFromText } from './row-to-value.ts'
+import { holderFromText } from './row-to-value.ts'
+import { storedDate, storedDateOrNull, storedObject } from './stored-fields.ts'
 import type { DispatchRow, TaskRow } from './task-rows.ts'
 
 export function taskFromRow(row: TaskRow): Task {
+  const owner = nameOfTask(row.id)
   return {
     id: row.id,
     project: row.project,
@@ -16,14 +17,15 @@ export function taskFromRow(row: TaskRow): Task {
     dispatches: row.dispatches,
     conversationId: row.conversation_id as ConversationId | null,
     parent: row.parent,
-    metadata: row.metadata === '{}' ? {} : (JSON.parse(row.metadata) as JsonObject),
-    createdAt: new Date(row.created_at),
-    updatedAt: new Date(row.updated_at),
+    metadata: metadataOf(row),
+    createdAt: storedDate(row.created_at, 'creation time', owner),
+    updatedAt: storedDate(row.updated_at, 'time of the last change', owner),
   }
 }
 
 export function dispatchFromRow(row: DispatchRow): Dispatch {
   const isRunning = row.dispatch_status === 'running'
+  const owner = dispatchName(row)
   return {
     task: row.task,
     n: row.n,
@@ -31,17 +33,17 @@ export function dispatchFromRow(row: DispatchRow): Dispatch {
     status: row.dispatch_status as Dispatch['status'],
     attempts: row.attempts,
     deaths: row.deaths,
-    holder: isRunning ? holderFromText(row.holder) : null,
+    holder: isRunning ? holderFromText(row.holder, owner) : null,
     worker: row.worker,
-    leaseUntil: isRunning ? dateOrNull(row.lease_until) : null,
+    leaseUntil: isRunning ? storedDateOrNull(row.lease_until, 'lease', owner) : null,
     cancelRequested: row.cancel_requested === 1,
     conversationId: row.dispatch_conversation as ConversationId | null,
-    result: row.result === null ? null : (JSON.parse(row.result) as JsonObject),
+    result: resultOf(row),
     error: row.error,
-    createdAt: new Date(row.dispatched_at),
-    queuedAt: dateOrNull(row.queued_at),
-    startedAt: dateOrNull(row.started_at),
-    endedAt: dateOrNull(row.ended_at),
+    createdAt: storedDate(row.dispatched_at, 'creation time', owner),
+    queuedAt: storedDateOrNull(row.queued_at, 'time in the queue', owner),
+    startedAt: storedDateOrNull(row.started_at, 'start', owner),
+    endedAt: storedDateOrNull(row.ended_at, 'end', owner),
   }
 }
 
@@ -53,7 +55,7 @@ export function taskRecordFromRow(row: TaskRow, dispatches: readonly DispatchRec
     description: row.description,
     context: row.context,
     parent: row.parent,
-    metadata: JSON.parse(row.metadata) as JsonObject,
+    metadata: metadataOf(row),
     conversationId: row.conversation_id as ConversationId | null,
     dispatches,
     createdAt: row.created_at,
@@ -71,11 +73,28 @@ export function dispatchRecordFromRow(row: DispatchRow): DispatchRecord {
     deaths: row.deaths,
     worker: row.worker,
     conversationId: row.dispatch_conversation as ConversationId | null,
-    result: row.result === null ? null : (JSON.parse(row.result) as JsonObject),
+    result: resultOf(row),
     error: row.error,
     createdAt: row.dispatched_at,
     queuedAt: row.queued_at,
     startedAt: row.started_at,
     endedAt: row.ended_at,
   }
+}
+
+function metadataOf({ id, metadata }: TaskRow): Task['metadata'] {
+  return metadata === '{}' ? {} : storedObject(metadata, 'metadata', nameOfTask(id))
+}
+
+function resultOf(row: DispatchRow): Dispatch['result'] {
+  return row.result === null ? null : storedObject(row.result, 'result', dispatchName(row))
+}
+
+/** As errors name a task. */
+export function nameOfTask(id: string): string {
+  return `task ${JSON.stringify(id)}`
+}
+
+function dispatchName({ task, n }: DispatchRow): string {
+  return `dispatch ${n} of ${nameOfTask(task)}`
 }

@@ -1,19 +1,46 @@
 import { decodeBody, type LoadedBlob } from '../../core/body.ts'
 import type { AgentLink, Branch } from '../../core/branch.ts'
 import type { Conversation, ToolResultPolicy } from '../../core/conversation.ts'
-import { CorruptError, type Holder } from '../../core/errors.ts'
+import { BusyError, CorruptError, type Holder } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
+import type { JsonObject } from '../../core/json.ts'
 import type { Erasure, Message } from '../../core/message.ts'
 import type { Summary } from '../../core/summary.ts'
 import type { Turn, Usage } from '../../core/turn.ts'
-import type { BranchRow, LinkRow, ListedRow, PathRow, ShownRow, SummaryRow, TurnRow } from './rows.ts'
+import type {
+  BranchRow,
+  EventRow,
+  LinkRow,
+  ListedRow,
+  PathRow,
+  ShownRow,
+  SummaryRow,
+  TurnRow,
+} from './rows.ts'
+import { parsed, storedDate, storedDateOrNull, storedList, storedObject } from './stored-fields.ts'
 
-/** Converts rows to values. This happens nowhere else. */
+/** Converts rows to values. This happens nowhere else. Each function throws CorruptError for a row that
+ *  cannot be a value. */
 
 // The value of nearly every row need not be parsed.
 const fullResults = JSON.stringify('full')
 
 export function conversationFromRow(row: ShownRow): Conversation {
+  const owner = `conversation ${row.id}`
+  return {
+    ...settingsFromRow(row),
+    createdAt: storedDate(row.created_at, 'creation time', owner),
+    updatedAt: storedDate(row.updated_at, 'time of the last change', owner),
+    expiresAt: storedDateOrNull(row.expires_at, 'expiry time', owner),
+    trashedAt: storedDateOrNull(row.trashed_at, 'trash time', owner),
+  }
+}
+
+/** Everything but the times. */
+export function settingsFromRow(
+  row: ShownRow,
+): Omit<Conversation, 'createdAt' | 'updatedAt' | 'expiresAt' | 'trashedAt'> {
+  const owner = `conversation ${row.id}`
   return {
     id: row.id as ConversationId,
     kind: row.kind as Conversation['kind'],
@@ -36,20 +63,18 @@ export function conversationFromRow(row: ShownRow): Conversation {
     promptPolicy: row.prompt_policy === 'rebuild' ? 'rebuild' : 'stored',
     prompt: row.prompt_hash === null ? null : { hash: row.prompt_hash, text: row.prompt_text ?? '' },
     toolResults:
-      row.tool_results === fullResults ? 'full' : (JSON.parse(row.tool_results) as ToolResultPolicy),
-    metadata: row.metadata === '{}' ? {} : (JSON.parse(row.metadata) as Conversation['metadata']),
-    tags: row.tags === '[]' ? [] : (JSON.parse(row.tags) as string[]),
+      row.tool_results === fullResults
+        ? 'full'
+        : (parsed(row.tool_results, 'tool result policy', owner) as ToolResultPolicy),
+    metadata: row.metadata === '{}' ? {} : storedObject(row.metadata, 'metadata', owner),
+    tags: row.tags === '[]' ? [] : storedList(row.tags, 'tags', owner),
     activeBranch: row.active_branch,
     messages: row.messages,
     tokens: row.tokens,
     tokensUsed: row.tokens_used,
     cost: row.cost,
     version: row.version,
-    createdAt: new Date(row.created_at),
-    updatedAt: new Date(row.updated_at),
-    expiresAt: dateOrNull(row.expires_at),
     ttlMs: row.ttl_ms,
-    trashedAt: dateOrNull(row.trashed_at),
   }
 }
 
@@ -59,6 +84,7 @@ type ShownBranch = Pick<
 >
 
 export function branchFromRow(conversationId: ConversationId, row: ShownBranch): Branch {
+  const owner = `branch ${row.name} of conversation ${conversationId}`
   return {
     conversationId,
     name: row.name,
@@ -66,15 +92,16 @@ export function branchFromRow(conversationId: ConversationId, row: ShownBranch):
     key: row.key,
     formerKey: row.former_key,
     title: row.title,
-    createdAt: new Date(row.created_at),
-    updatedAt: new Date(row.updated_at),
+    createdAt: storedDate(row.created_at, 'creation time', owner),
+    updatedAt: storedDate(row.updated_at, 'time of the last change', owner),
   }
 }
 
 /** The branch of a row that also has its conversation. Throws if the branch is missing. */
 export function listedBranch(row: ListedRow, name: string): Branch {
   const { branch_created_at: created_at, branch_updated_at: updated_at } = row
-  if (created_at === null || updated_at === null) throw new Error(`branch ${name} is missing`)
+  if (created_at === null || updated_at === null)
+    throw new CorruptError(`branch ${name} of conversation ${row.id} is missing`)
   return branchFromRow(row.id as ConversationId, {
     name,
     head_id: row.branch_head_id,
@@ -95,9 +122,8 @@ export interface MessageSurroundings {
   readonly loadBlob: (hash: string) => LoadedBlob
 }
 
-/** Throws CorruptError if the body cannot be read. */
 export function messageFromRow(row: PathRow, around: MessageSurroundings): Message {
-  const erased = row.erased === null ? null : erasureOf(row.erased)
+  const erased = row.erased === null ? null : erasureOf(row.erased, row.id)
   const content =
     row.body === null ? { blocks: [], plain: false, meta: null, blobs: [] } : readBody(row, row.body, around)
   return {
@@ -110,7 +136,7 @@ export function messageFromRow(row: PathRow, around: MessageSurroundings): Messa
     content: content.blocks,
     plain: content.plain,
     metadata: content.meta,
-    createdAt: new Date(row.at),
+    createdAt: timeOf(row),
     tokens: row.tokens,
     pathTokens: around.pathTokens,
     turn: row.turn,
@@ -121,6 +147,12 @@ export function messageFromRow(row: PathRow, around: MessageSurroundings): Messa
   }
 }
 
+/** Names the message only if that is necessary: long lists are read message by message. */
+function timeOf({ at, id }: PathRow): Date {
+  const date = new Date(at)
+  return Number.isNaN(date.getTime()) ? storedDate(at, 'time', `message ${id}`) : date
+}
+
 function readBody(row: PathRow, body: string, around: MessageSurroundings) {
   try {
     return decodeBody(body, around.loadBlob)
@@ -129,13 +161,15 @@ function readBody(row: PathRow, body: string, around: MessageSurroundings) {
   }
 }
 
-function erasureOf(json: string): Erasure {
-  const { at, by, reason } = JSON.parse(json) as { at: number; by: string; reason: string }
-  return { erasedAt: new Date(at), by, reason }
+function erasureOf(json: string, id: string): Erasure {
+  const owner = `message ${id}`
+  const { at, by, reason } = storedObject<{ at: number; by: string; reason: string }>(json, 'erasure', owner)
+  return { erasedAt: storedDate(at, 'erasure time', owner), by, reason }
 }
 
 export function turnFromRow(conversationId: ConversationId, row: TurnRow): Turn {
   const open = row.status === 'open'
+  const owner = nameOfTurn(row.key)
   return {
     conversationId,
     key: row.key,
@@ -146,12 +180,29 @@ export function turnFromRow(conversationId: ConversationId, row: TurnRow): Turn 
     lastStep: row.last_step,
     model: row.model,
     promptHash: row.prompt_hash,
-    usage: JSON.parse(row.usage) as Usage,
-    holder: open ? holderFromText(row.holder) : null,
-    leaseUntil: open ? dateOrNull(row.lease_until) : null,
-    startedAt: new Date(row.started_at),
-    endedAt: dateOrNull(row.ended_at),
+    usage: usageFromRow(row),
+    holder: open ? holderFromText(row.holder, owner) : null,
+    leaseUntil: open ? storedDateOrNull(row.lease_until, 'lease', owner) : null,
+    startedAt: storedDate(row.started_at, 'start', owner),
+    endedAt: storedDateOrNull(row.ended_at, 'end', owner),
   }
+}
+
+export function usageFromRow(row: Pick<TurnRow, 'key' | 'usage'>): Usage {
+  return row.usage === '{}' ? {} : storedObject(row.usage, 'usage', nameOfTurn(row.key))
+}
+
+export function dataOfEvent<T extends object = JsonObject>({ n, data }: Pick<EventRow, 'n' | 'data'>): T {
+  return storedObject(data, 'data', `event ${n}`)
+}
+
+export function timeOfEvent({ n, at }: Pick<EventRow, 'n' | 'at'>): Date {
+  return storedDate(at, 'time', `event ${n}`)
+}
+
+/** As errors name a turn. */
+export function nameOfTurn(key: string): string {
+  return `turn ${JSON.stringify(key)}`
 }
 
 export function linkFromRow(conversationId: ConversationId, row: LinkRow): AgentLink {
@@ -162,7 +213,7 @@ export function linkFromRow(conversationId: ConversationId, row: LinkRow): Agent
     directory: row.directory,
     foreignId: row.foreign_id,
     seen: row.seen_id as MessageId | null,
-    updatedAt: new Date(row.updated_at),
+    updatedAt: storedDate(row.updated_at, 'time', `the link with the agent ${row.agent}`),
   }
 }
 
@@ -175,7 +226,7 @@ export function summaryFromRow(conversationId: ConversationId, row: SummaryRow):
     tokens: row.tokens ?? 0,
     text: row.text ?? '',
     checksum: row.checksum ?? '',
-    createdAt: new Date(row.created_at),
+    createdAt: storedDate(row.created_at, 'time', `the summary up to message ${row.last_id}`),
   }
 }
 
@@ -184,12 +235,15 @@ export function holderText(holder: Holder): string {
   return JSON.stringify([holder.host, holder.boot, holder.pid, holder.startedAt])
 }
 
-export function holderFromText(text: string | null): Holder | null {
-  if (text === null) return null
-  const [host, boot, pid, startedAt] = JSON.parse(text) as [string, string, number, number]
-  return { host, boot, pid, startedAt }
+/** The error that another process holds `what`. */
+export function heldByAnother(what: string, held: Pick<TurnRow, 'holder' | 'lease_until'>): BusyError {
+  const until = storedDateOrNull(held.lease_until, 'lease', what)
+  return new BusyError(what, holderFromText(held.holder, what), until)
 }
 
-export function dateOrNull(time: number | null): Date | null {
-  return time === null ? null : new Date(time)
+/** `owner` is what the process holds. */
+export function holderFromText(text: string | null, owner: string): Holder | null {
+  if (text === null) return null
+  const [host, boot, pid, startedAt] = storedList(text, 'holder', owner) as [string, string, number, number]
+  return { host, boot, pid, startedAt }
 }

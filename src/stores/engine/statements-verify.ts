@@ -1,4 +1,4 @@
-import type { Conv, TurnRow } from './rows.ts'
+import type { Conv, LinkRow, TurnRow } from './rows.ts'
 
 /** The statements of `verify`. They return rows as stored, without joins that could hide some of them. */
 
@@ -82,7 +82,7 @@ export interface VerifyStatements {
   rawTurns: [Page, TurnRow]
   blobRefs: [InConv & { lo: number; hi: number }, { seq: number; hash: string }]
   blobSizes: [{ hashes: readonly string[] }, { hash: string; size: number }]
-  rawLinks: [InConv, { branch: string; agent: string; seen_seq: number | null; seen_id: string | null }]
+  rawLinks: [InConv, LinkRow & { seen_seq: number | null }]
   draftedTurns: [InConv, { turn: string; pieces: number; last: number; status: string | null }]
   eventFacts: [InConv, { count: number; last: number | null }]
   rawTags: [InConv, { tag: string }]

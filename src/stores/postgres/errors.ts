@@ -68,9 +68,13 @@ function translateState(cause: Error, state: string): SkeinError {
     case '55P03': // lock_not_available
     case '57014': // query_canceled, by a time limit
       return new UnavailableError('the store took too long to answer', { cause, hint: retryHint })
+    case '22P02': // invalid_text_representation
+      return /\bjsonb?\b/.test(message)
+        ? // Our parameters are valid JSON. The name of a type is the same in every language.
+          new CorruptError(`stored JSON cannot be read: ${message}`, { cause, hint: 'skein verify' })
+        : new InvalidError('value', message)
     case '22003': // numeric_value_out_of_range
     case '22021': // character_not_in_repertoire
-    case '22P02': // invalid_text_representation
     case '22P05': // untranslatable_character
     case '54000': // program_limit_exceeded
       return new InvalidError('value', message)

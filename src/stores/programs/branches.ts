@@ -1,16 +1,17 @@
 import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch } from '../../core/branch.ts'
-import { BusyError, ConflictError, checkNotOwned, InvalidError, KeyReusedError } from '../../core/errors.ts'
+import { ConflictError, checkNotOwned, InvalidError, KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Page, PageOptions } from '../../core/listing.ts'
 import { commonSeq } from '../../core/runs.ts'
 import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
-import { branchFromRow, dateOrNull, holderFromText, linkFromRow } from '../engine/row-to-value.ts'
+import { branchFromRow, linkFromRow } from '../engine/row-to-value.ts'
 import type { BranchRow, Conv, LinkRow, PositionRow } from '../engine/rows.ts'
 import { getConversation } from './conversations.ts'
 import { defaultLimit, pageOf, readCursor } from './cursor.ts'
 import { beforeRoots, headFields } from './insert-message.ts'
 import { freeKey, giveKey, takeKey } from './keys.ts'
 import { convOf, lockBranch, lockLiving, needBranch, needConversation, needMessageIn } from './lookup.ts'
+import { heldBy } from './steps.ts'
 
 export function* listBranches(id: ConversationId, page: PageOptions): Program<Page<BranchInfo>> {
   const { conv, active_branch } = yield* needConversation(id)
@@ -264,11 +265,5 @@ function nameTaken(name: string): KeyReusedError {
 
 function* checkNotHeld(conv: Conv, name: string): Program<void> {
   const open = yield* first('openTurnOn', { conv, name })
-  if (open) {
-    throw new BusyError(
-      `branch ${JSON.stringify(name)}`,
-      holderFromText(open.holder),
-      dateOrNull(open.lease_until),
-    )
-  }
+  if (open) throw heldBy(open)
 }

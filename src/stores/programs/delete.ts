@@ -1,11 +1,11 @@
 import { decodeBody, type LoadedBlob, previewBytes } from '../../core/body.ts'
-import { BusyError, InvalidError } from '../../core/errors.ts'
+import { InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Role } from '../../core/message.ts'
 import type { DeletedMessages, ErasedMessages, MovedBranch } from '../../core/removal.ts'
 import { containsSeq, highestOutside, type SeqRange, subtreeRanges } from '../../core/runs.ts'
 import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
-import { dateOrNull, holderFromText } from '../engine/row-to-value.ts'
+import { heldByAnother, nameOfTurn } from '../engine/row-to-value.ts'
 import type { Conv, LocatedRow, LockRow, LooseMessageRow } from '../engine/rows.ts'
 import { dropBlobs, loadBlobs, readLoose } from './content.ts'
 import {
@@ -129,11 +129,7 @@ function* rangesToDelete(
 function* checkNotOpen(conv: Conv, ranges: readonly SeqRange[]): Program<void> {
   for (const turn of yield* all('openTurns', { conv })) {
     if (ranges.some(({ lo, hi }) => lo <= turn.last && turn.first <= hi && containsSeq(ranges, turn.last))) {
-      throw new BusyError(
-        `turn ${JSON.stringify(turn.key)}`,
-        holderFromText(turn.holder),
-        dateOrNull(turn.lease_until),
-      )
+      throw heldByAnother(nameOfTurn(turn.key), turn)
     }
   }
 }

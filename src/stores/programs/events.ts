@@ -1,8 +1,8 @@
 import type { EventType, ListEvents, NewEvent, TraceEvent } from '../../core/event.ts'
 import type { ConversationId } from '../../core/ids.ts'
-import type { JsonObject } from '../../core/json.ts'
 import type { Page } from '../../core/listing.ts'
 import { all, type Program, run } from '../engine/engine.ts'
+import { dataOfEvent, timeOfEvent } from '../engine/row-to-value.ts'
 import type { EventRow } from '../engine/rows.ts'
 import { aboveAll, defaultLimit, numberAfter, pageOf } from './cursor.ts'
 import { convOf, lockLiving } from './lookup.ts'
@@ -33,12 +33,12 @@ export function* listEvents(id: ConversationId, options: ListEvents): Program<Pa
   )
 }
 
-function eventFromRow(conversationId: ConversationId, row: EventRow): TraceEvent {
+export function eventFromRow(conversationId: ConversationId, row: EventRow): TraceEvent {
   return {
     conversationId,
     n: row.n,
     type: row.type as EventType,
-    createdAt: new Date(row.at),
-    data: JSON.parse(row.data) as JsonObject,
+    createdAt: timeOfEvent(row),
+    data: dataOfEvent(row),
   }
 }

@@ -7,7 +7,7 @@ import type { ListedConversation } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import type { DraftPiece, Turn } from '../../core/turn.ts'
 import { all, first, type Program } from '../engine/engine.ts'
-import { branchFromRow, conversationFromRow, turnFromRow } from '../engine/row-to-value.ts'
+import { branchFromRow, conversationFromRow, dataOfEvent, turnFromRow } from '../engine/row-to-value.ts'
 import type { Conv, LooseMessageRow, TurnRow } from '../engine/rows.ts'
 import { approvalsNamed } from './approvals.ts'
 import { readLoose } from './content.ts'
@@ -114,8 +114,9 @@ function* noticesSince(
   const events = yield* all('events', { conv, types: noticeTypes, ...range })
   const messages = new Map<string, number>()
   const approvals = new Map<string, number>()
-  for (const { n, type, data } of events.slice(0, most.notices)) {
-    const { message, approval } = JSON.parse(data) as { message?: string; approval?: string }
+  for (const event of events.slice(0, most.notices)) {
+    const { n, type } = event
+    const { message, approval } = dataOfEvent<{ message?: string; approval?: string }>(event)
     if (type === 'message_erased') messages.set(message!, n)
     else if (typeof approval === 'string') approvals.set(approval, n)
   }
@@ -190,7 +191,11 @@ function* newPieces(
     const after = (isSame ? before.nextPiece : 0) - 1
     const rows = yield* all('draftsAfter', { conv, turn: key, after, limit: most.pieces + 1 })
     hasMore ||= rows.length > most.pieces
-    if (rows.length > 0) pieces.set(seq, rows.slice(0, most.pieces).map(pieceOf))
+    if (rows.length > 0)
+      pieces.set(
+        seq,
+        rows.slice(0, most.pieces).map(row => pieceOf(key, row)),
+      )
   }
   return { pieces, hasMore }
 }

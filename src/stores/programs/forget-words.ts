@@ -1,11 +1,13 @@
 import type { BranchRef } from '../../core/branch.ts'
 import { freeSiblingName, isNameFrom } from '../../core/branch-name.ts'
+import { CorruptError } from '../../core/errors.ts'
 import { eventTypes } from '../../core/event.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import { type Message, textOf } from '../../core/message.ts'
 import { titleFrom } from '../../core/title.ts'
 import { all, type Program, run } from '../engine/engine.ts'
-import type { LockRow } from '../engine/rows.ts'
+import { dataOfEvent } from '../engine/row-to-value.ts'
+import type { EventRow, LockRow } from '../engine/rows.ts'
 import { renameRows } from './branches.ts'
 
 /** A message whose words are removed. */
@@ -86,8 +88,9 @@ function* emptyEvents({ conv }: LockRow, messages: readonly RemovedMessage[]): P
   let [emptied, after] = [0, -1]
   for (let more = true; more; ) {
     const rows = yield* all('events', { conv, types: quotingTypes, after, limit: eventBatch })
-    for (const { n, data } of rows) {
-      if (!quotes(stringsIn(JSON.parse(data)), said)) continue
+    for (const row of rows) {
+      const { n } = row
+      if (!mayQuote(row, said)) continue
       yield* run('setEventData', { conv, n, data: JSON.stringify({ erased: true }) })
       emptied++
     }
@@ -95,6 +98,16 @@ function* emptyEvents({ conv }: LockRow, messages: readonly RemovedMessage[]): P
     after = rows.at(-1)?.n ?? after
   }
   return emptied
+}
+
+/** Data that cannot be read may quote a message too. */
+function mayQuote(row: EventRow, said: readonly string[]): boolean {
+  try {
+    return quotes(stringsIn(dataOfEvent(row)), said)
+  } catch (error) {
+    if (error instanceof CorruptError) return true
+    throw error
+  }
 }
 
 /** A shorter text proves nothing: both may contain "ok". */

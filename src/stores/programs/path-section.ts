@@ -1,10 +1,9 @@
-import { CorruptError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import type { PathSection, PathSectionOptions, SiblingMessages, ToolTime } from '../../core/path-section.ts'
 import type { Turn } from '../../core/turn.ts'
 import { all, later, type Program } from '../engine/engine.ts'
-import { turnFromRow } from '../engine/row-to-value.ts'
+import { dataOfEvent, timeOfEvent, turnFromRow } from '../engine/row-to-value.ts'
 import type { Conv, EventRow, LocatedRow, MessageRow } from '../engine/rows.ts'
 import { defaultLimit } from './cursor.ts'
 import { needMessage } from './lookup.ts'
@@ -91,22 +90,14 @@ function* toolTimesOf(conv: Conv, messages: readonly Message[]): Program<() => T
 function timesIn(rows: readonly EventRow[]): ToolTime[] {
   const times = new Map<string, ToolTime>()
   for (const row of rows.toReversed()) {
-    const { message, call, callId = call } = dataOf(row.data)
+    const { message, call, callId = call } = dataOfEvent(row)
     if (typeof callId !== 'string') continue
     const messageId = typeof message === 'string' ? (message as MessageId) : null
     const key = JSON.stringify([messageId, callId])
     const known = times.get(key)
     if (row.type === 'tool_started')
-      times.set(key, { messageId, callId, startedAt: new Date(row.at), endedAt: null })
-    else if (known) times.set(key, { ...known, endedAt: new Date(row.at) })
+      times.set(key, { messageId, callId, startedAt: timeOfEvent(row), endedAt: null })
+    else if (known) times.set(key, { ...known, endedAt: timeOfEvent(row) })
   }
   return [...times.values()].toSorted((a, b) => a.startedAt.getTime() - b.startedAt.getTime())
-}
-
-function dataOf(json: string): { message?: unknown; call?: unknown; callId?: unknown } {
-  try {
-    return JSON.parse(json) as object
-  } catch (cause) {
-    throw new CorruptError('the data of a trace event is not JSON', { cause })
-  }
 }

@@ -1,11 +1,11 @@
-import { BusyError, ExpiredError, KeyReusedError } from '../../core/errors.ts'
+import { type BusyError, ExpiredError, KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { NonEmpty } from '../../core/message.ts'
 import type { Appended } from '../../core/ports.ts'
 import type { PreparedMessage } from '../../core/prepare.ts'
 import { addUsage, type TurnStep, type Usage } from '../../core/turn.ts'
 import { all, type Program, run } from '../engine/engine.ts'
-import { dateOrNull, holderFromText, holderText } from '../engine/row-to-value.ts'
+import { heldByAnother, holderText, nameOfTurn, usageFromRow } from '../engine/row-to-value.ts'
 import type { Conv, TurnRow } from '../engine/rows.ts'
 
 /** What an append has written. Whether it is committed is known to the engine. */
@@ -58,13 +58,13 @@ export function checkOngoing(turn: TurnRow, step: TurnStep, branch: string): voi
 
 export function checkHeldBy(turn: TurnRow, holder: string | null): void {
   if (turn.holder !== holder) {
-    throw new ExpiredError(`turn ${JSON.stringify(turn.key)} is held by another process`)
+    throw new ExpiredError(`${nameOfTurn(turn.key)} is held by another process`)
   }
 }
 
 /** The error for other writers while a turn holds its branch. */
-export function heldBy({ branch, holder, lease_until }: TurnRow): BusyError {
-  return new BusyError(`branch ${JSON.stringify(branch)}`, holderFromText(holder), dateOrNull(lease_until))
+export function heldBy(turn: TurnRow): BusyError {
+  return heldByAnother(`branch ${JSON.stringify(turn.branch)}`, turn)
 }
 
 /** Inserts the row of the turn, or updates it with this step. */
@@ -106,7 +106,7 @@ export function* writeTurn(
     status,
     model: step.model ?? ongoing.model,
     prompt_hash: step.promptHash ?? ongoing.prompt_hash,
-    usage: JSON.stringify(addUsage(JSON.parse(ongoing.usage) as Usage, step.usage ?? {})),
+    usage: JSON.stringify(addUsage(usageFromRow(ongoing), step.usage ?? {})),
     lease_until,
     ended_at,
   })

@@ -3,6 +3,7 @@ import type { Page, PageOptions } from '../../core/listing.ts'
 import { type RunStart, type SeqStretch, type Stretch, splitAtForks } from '../../core/runs.ts'
 import { all, type Program } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
+import { storedDate } from '../engine/stored-fields.ts'
 import { defaultLimit, numberAfter, pageOf } from './cursor.ts'
 import { needConversation } from './lookup.ts'
 
@@ -44,8 +45,8 @@ function* readStretches(conv: Conv, ranges: readonly SeqStretch[]): Program<read
       parentSeq: parentSeq < 0 ? null : parentSeq,
       messages: row.last_seq - lo + 1,
       tokens: row.path_tokens - row.before_tokens,
-      startedAt: new Date(row.first_at),
-      endedAt: new Date(row.last_at),
+      startedAt: storedDate(row.first_at, 'time', `message ${row.first_id}`),
+      endedAt: storedDate(row.last_at, 'time', `message ${row.last_id}`),
     }
   })
 }

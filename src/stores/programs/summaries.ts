@@ -1,4 +1,4 @@
-import { BusyError, ExpiredError, type Holder, InvalidError } from '../../core/errors.ts'
+import { ExpiredError, type Holder, InvalidError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { OrderedPageOptions, Page } from '../../core/listing.ts'
@@ -6,7 +6,7 @@ import { containsSeq } from '../../core/runs.ts'
 import type { MessageRange, NewSummary, Summary, SummaryClaim } from '../../core/summary.ts'
 import { hasRunOut } from '../../core/turn.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
-import { dateOrNull, holderFromText, holderText, summaryFromRow } from '../engine/row-to-value.ts'
+import { heldByAnother, holderText, summaryFromRow } from '../engine/row-to-value.ts'
 import type { LocatedRow } from '../engine/rows.ts'
 import { aboveAll, defaultLimit, pageOf, readCursor } from './cursor.ts'
 import { convOf, lockLiving, needMessageIn } from './lookup.ts'
@@ -47,7 +47,7 @@ export function* claimSummary(
   if (stored && stored.text !== null) return { claimed: false, summary: summaryFromRow(id, stored) }
   const me = holderText(holder)
   if (stored?.holder && stored.holder !== me && !hasRunOut(stored.lease_until, now)) {
-    throw new BusyError('the range', holderFromText(stored.holder), dateOrNull(stored.lease_until))
+    throw heldByAnother('the range', stored)
   }
   yield* run('claimSummary', {
     conv,

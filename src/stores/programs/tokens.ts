@@ -7,8 +7,8 @@ import {
 import { KeyReusedError, NotFoundError } from '../../core/errors.ts'
 import type { Page, PageOptions } from '../../core/listing.ts'
 import { all, countChanges, first, type Program } from '../engine/engine.ts'
-import { dateOrNull } from '../engine/row-to-value.ts'
 import type { TokenRow } from '../engine/rows.ts'
+import { storedDate, storedDateOrNull, storedList } from '../engine/stored-fields.ts'
 import { defaultLimit, pageOf, readCursor } from './cursor.ts'
 
 export function* addToken(token: NewAccessToken & { id: string }, now: number): Program<AccessToken> {
@@ -40,14 +40,15 @@ export function* revokeToken(id: string, now: number): Program<AccessToken> {
   return tokenFromRow(row)
 }
 
-function tokenFromRow(row: TokenRow): AccessToken {
+export function tokenFromRow(row: TokenRow): AccessToken {
+  const owner = `token ${row.id}`
   return {
     id: row.id,
     name: row.name,
     tenant: row.tenant,
-    scopes: JSON.parse(row.scopes) as TokenScope[],
-    createdAt: new Date(row.created_at),
-    expiresAt: dateOrNull(row.expires_at),
-    revokedAt: dateOrNull(row.revoked_at),
+    scopes: storedList<TokenScope>(row.scopes, 'scopes', owner),
+    createdAt: storedDate(row.created_at, 'creation time', owner),
+    expiresAt: storedDateOrNull(row.expires_at, 'expiry time', owner),
+    revokedAt: storedDateOrNull(row.revoked_at, 'time of the revocation', owner),
   }
 }

@@ -4,17 +4,11 @@ import { ExpiredError, type Holder, InvalidError, KeyReusedError, NotFoundError 
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { ListTurns, Page, PageOptions } from '../../core/listing.ts'
 import { prepareMessage } from '../../core/prepare.ts'
-import {
-  addUsage,
-  type DraftPiece,
-  type EndedTurn,
-  type Turn,
-  type TurnEnd,
-  type Usage,
-} from '../../core/turn.ts'
+import { addUsage, type DraftPiece, type EndedTurn, type Turn, type TurnEnd } from '../../core/turn.ts'
 import { all, first, type Program, run } from '../engine/engine.ts'
-import { holderText, turnFromRow } from '../engine/row-to-value.ts'
+import { holderText, nameOfTurn, turnFromRow, usageFromRow } from '../engine/row-to-value.ts'
 import type { Conv, TurnRow } from '../engine/rows.ts'
+import { storedText } from '../engine/stored-fields.ts'
 import { aboveAll, defaultLimit, numberAfter, pageOf } from './cursor.ts'
 import { growthOf, headFields, headPosition, insertMessage } from './insert-message.ts'
 import { convOf, lockBranch, lockLiving, needBranch } from './lookup.ts'
@@ -62,16 +56,25 @@ export function* readDraft(id: ConversationId, key: string, page: PageOptions): 
   const { limit = defaultLimit } = page
   const after = numberAfter(page, -1)
   const rows = yield* all('draftsAfter', { conv, turn: key, after, limit: limit + 1 })
-  return pageOf(rows, page, pieceOf, row => [row.n])
+  return pageOf(
+    rows,
+    page,
+    row => pieceOf(key, row),
+    row => [row.n],
+  )
 }
 
 /** Pieces are stored as JSON: a stream may split a surrogate pair, which no engine can store as text. */
 function* pieces(conv: Conv, key: string): Program<readonly DraftPiece[]> {
-  return (yield* all('drafts', { conv, turn: key })).map(pieceOf)
+  return (yield* all('drafts', { conv, turn: key })).map(row => pieceOf(key, row))
 }
 
-export function pieceOf(row: { n: number; type: string; text: string }): DraftPiece {
-  return { n: row.n, type: row.type as DraftPiece['type'], text: JSON.parse(row.text) as string }
+export function pieceOf(turn: string, row: { n: number; type: string; text: string }): DraftPiece {
+  return {
+    n: row.n,
+    type: row.type as DraftPiece['type'],
+    text: storedText(row.text, 'text', `piece ${row.n} of the draft of ${nameOfTurn(turn)}`),
+  }
 }
 
 /** Adds pieces and renews the lease. A piece that is stored already is a retry. */
@@ -148,7 +151,7 @@ export function* endTurn(id: ConversationId, key: string, end: TurnEnd, now: num
     ...turn,
     last,
     status: end.status,
-    usage: JSON.stringify(addUsage(JSON.parse(turn.usage) as Usage, end.usage ?? {})),
+    usage: JSON.stringify(addUsage(usageFromRow(turn), end.usage ?? {})),
     lease_until: null,
     ended_at: now,
   }

@@ -210,15 +210,10 @@ async function* readTurns(engine: Engine, id: ConversationId, { row, open }: Rec
     after = rows.at(-1)!.key
   }
   for (const { turn, pieces } of open) {
-    yield pieces.map(({ n, type, text }) =>
-      made(id, `draft of turn ${JSON.stringify(turn.key)}`, () => ({
-        kind: 'draft',
-        conversationId: id,
-        turn: turn.key,
-        n,
-        type: type as 'text' | 'thinking',
-        text: JSON.parse(text) as string,
-      })),
+    yield pieces.map(piece =>
+      made(id, `draft of turn ${JSON.stringify(turn.key)}`, () =>
+        stored.draftRecord(id, { ...piece, turn: turn.key }),
+      ),
     )
   }
 }

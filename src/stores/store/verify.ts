@@ -1,7 +1,7 @@
 import { errorText } from '../../core/error-text.ts'
 import { ReadOnlyError } from '../../core/errors.ts'
 import type { Finding, Severity, Verified, VerifyOptions } from '../../core/finding.ts'
-import { all, type Engine, first } from '../engine/engine.ts'
+import { all, type Engine, first, type Program } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
 import type { RawConversationRow } from '../engine/statements-verify.ts'
 import { checkBlob } from '../programs/verify/blobs.ts'
@@ -11,7 +11,7 @@ import {
   checkConversation,
 } from '../programs/verify/conversation.ts'
 import { createFindingList, type FindingList, guarded, isDamage } from '../programs/verify/findings.ts'
-import { checkOrphans, checkPrompts, checkTasks } from '../programs/verify/store-wide.ts'
+import { checkOrphans, checkPrompts, checkTasks, checkTokens } from '../programs/verify/store-wide.ts'
 import { programStepper } from './program-stepper.ts'
 
 /** Conversations per page. */
@@ -162,7 +162,10 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
     const findings = createFindingList(null)
     await step(guarded(findings, 'the rows that belong to conversations', () => checkOrphans(findings)))
     await step(guarded(findings, 'the prompts', () => checkPrompts(findings)))
-    if (await hasTasks()) await step(guarded(findings, 'the tasks', () => checkTasks(findings)))
+    if (await hasTable(all('taskIds', { after: '', limit: 1 })))
+      await step(guarded(findings, 'the tasks', () => checkTasks(findings)))
+    if (await hasTable(all('listTokens', { created_at: -1, id: '', limit: 1 })))
+      await step(guarded(findings, 'the access tokens', () => checkTokens(findings)))
     try {
       await blobs(findings)
     } catch (error) {
@@ -173,10 +176,10 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
     for (const [severity, more] of Object.entries(findings.more)) found[severity as Severity] += more
   }
 
-  /** A file that could not be migrated has no table of them. */
-  async function hasTasks(): Promise<boolean> {
+  /** A file that could not be migrated lacks some tables. */
+  async function hasTable(read: Program<unknown>): Promise<boolean> {
     try {
-      await step(all('taskIds', { after: '', limit: 1 }))
+      await step(read)
     } catch (error) {
       if (error instanceof ReadOnlyError) return false
     }

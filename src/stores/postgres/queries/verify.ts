@@ -54,7 +54,9 @@ export const verifyQueries = {
   blobRefs: `SELECT seq, hash FROM skein.blob_refs WHERE ${span} ORDER BY seq`,
   blobSizes: `
     SELECT b.hash, b.size FROM skein.blobs b WHERE b.tenant = @tenant::text AND b.hash = ANY (@hashes::text[])`,
-  rawLinks: `SELECT branch, agent, seen_seq, seen_id FROM skein.agent_links WHERE ${inConv}`,
+  rawLinks: `
+    SELECT branch, agent, directory, foreign_id, seen_seq, seen_id, updated_at
+    FROM skein.agent_links WHERE ${inConv}`,
   draftedTurns: `
     SELECT d.turn, count(*) AS pieces, max(d.n) AS last, (
       SELECT t.status FROM skein.turns t

@@ -11,6 +11,7 @@ import { leaseMs } from '../../../core/turn.ts'
 import { all, first, type Program, run } from '../../engine/engine.ts'
 import { holderText } from '../../engine/row-to-value.ts'
 import type { TurnRow } from '../../engine/rows.ts'
+import { storedObject } from '../../engine/stored-fields.ts'
 import {
   added,
   advanced,
@@ -109,8 +110,8 @@ export function* putSummaryRecord(
     const span = { conv, lo: Math.max(lo, from.seq), hi }
     for (const { id } of yield* all('idsBetween', span)) ids.push(id)
     for (const { erased } of yield* all('erasedBetween', span)) {
-      if ((JSON.parse(erased) as { at: number }).at > record.createdAt)
-        return refused('it was made of words that have been erased here')
+      const { at } = storedObject<{ at: number }>(erased, 'erasure', `a message up to ${to.id}`)
+      if (at > record.createdAt) return refused('it was made of words that have been erased here')
     }
   }
   if (sha256Hex(ids.map(id => `${id}\n`).join('')) !== record.checksum)

@@ -1,8 +1,8 @@
-import { BusyError, InvalidError, KeyReusedError, NotFoundError } from '../../../core/errors.ts'
+import { type BusyError, InvalidError, KeyReusedError, NotFoundError } from '../../../core/errors.ts'
 import type { Dispatch, DispatchOptions, NewTask, Task } from '../../../core/task.ts'
 import { countChanges, first, type Program, run } from '../../engine/engine.ts'
-import { dispatchFromRow, taskFromRow } from '../../engine/row-to-task.ts'
-import { dateOrNull, holderFromText } from '../../engine/row-to-value.ts'
+import { dispatchFromRow, nameOfTask, taskFromRow } from '../../engine/row-to-task.ts'
+import { heldByAnother } from '../../engine/row-to-value.ts'
 import type { DispatchRow, TaskRow } from '../../engine/task-rows.ts'
 
 /** Stores a task with its first dispatch. With an id of its own, the task may be stored already. */
@@ -74,8 +74,7 @@ export function* busyTask(task: TaskRow): Program<BusyError> {
 
 export function busyDispatch(id: string, row: DispatchRow | undefined): BusyError {
   const isRunning = row?.dispatch_status === 'running'
-  const holder = isRunning ? holderFromText(row.holder) : null
-  return new BusyError(`task ${JSON.stringify(id)}`, holder, isRunning ? dateOrNull(row.lease_until) : null)
+  return heldByAnother(nameOfTask(id), isRunning ? row : { holder: null, lease_until: null })
 }
 
 export function* needTask(id: string): Program<TaskRow> {

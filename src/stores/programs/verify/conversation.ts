@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { Finding, Severity } from '../../../core/finding.ts'
+import type { ConversationId } from '../../../core/ids.ts'
 import { subtreeRanges } from '../../../core/runs.ts'
 import { all, first, type Program } from '../../engine/engine.ts'
+import { branchFromRow, linkFromRow, summaryFromRow } from '../../engine/row-to-value.ts'
 import type { Conv, SummaryRow } from '../../engine/rows.ts'
 import type { RawConversationRow } from '../../engine/statements-verify.ts'
 import { runStarts } from '../structure.ts'
-import { createFindingList, type FindingList, guarded, isDamage } from './findings.ts'
+import { checkDraftFields, checkEventFields, checkSettings } from './fields.ts'
+import { checkReadable, createFindingList, type FindingList, guarded, isDamage } from './findings.ts'
 import { readRawPositions, walkMessages } from './walk.ts'
 
 export interface ConversationCheck {
@@ -38,9 +41,11 @@ export function* checkConversation(
     checkCounter('messages', conversation.messages, walked.messages, findings)
     checkCounter('tokens', conversation.tokens, walked.tokens, findings)
   })
+  yield* guarded(findings, 'its settings', () => checkSettings(conversation, findings))
   yield* guarded(findings, 'its branches', () => checkBranches(conversation, findings))
   if (above < 0) {
     yield* guarded(findings, 'what belongs to it', () => checkDerived(conversation, findings))
+    yield* guarded(findings, 'its events', () => checkEventFields(conversation, findings))
     yield* guarded(findings, 'its summaries', () => checkSummaries(conversation, findings))
   }
   return { messages, erased, findings: yield* withStanding(conversation, findings), more: findings.more }
@@ -79,9 +84,11 @@ function* withStanding(conversation: RawConversationRow, { list }: FindingList):
 /** Checks that branches point to messages of the conversation, and their copies of the head's position. */
 function* checkBranches(conversation: RawConversationRow, findings: FindingList): Program<void> {
   const { conv, active_branch, trashed_at, purging } = conversation
+  const id = conversation.id as ConversationId
   const branches = yield* all('branches', { conv })
   if (!branches.some(({ name }) => name === active_branch))
     findings.add('repairable', `its active branch ${JSON.stringify(active_branch)} is missing`)
+  for (const row of branches) checkReadable(findings, () => branchFromRow(id, row), { branch: row.name })
   if (purging === 1) return
   const seqs = [...new Set(branches.map(({ head_seq }) => head_seq))].filter(seq => seq >= 0)
   const places = new Map((yield* readRawPositions(conv, seqs)).map(place => [place.seq, place]))
@@ -104,10 +111,12 @@ function* checkBranches(conversation: RawConversationRow, findings: FindingList)
     )
       findings.add('repairable', 'what the branch knows of its head is wrong', about)
   }
-  for (const { branch, agent, seen_seq, seen_id } of yield* all('rawLinks', { conv })) {
+  for (const link of yield* all('rawLinks', { conv })) {
+    const { branch, agent, seen_seq, seen_id } = link
     const about = { branch, message: seen_id, ...(seen_seq !== null && { seq: seen_seq }) }
     if (!branches.some(({ name }) => name === branch))
       findings.add('repairable', `the agent ${JSON.stringify(agent)} knows a branch that is not there`, about)
+    checkReadable(findings, () => linkFromRow(id, link), { branch })
     if (seen_seq === null) continue
     const [place] = yield* readRawPositions(conv, [seen_seq])
     if (place?.id !== seen_id)
@@ -160,6 +169,7 @@ function* checkDerived(conversation: RawConversationRow, findings: FindingList):
     const name = `the draft of turn ${JSON.stringify(turn)}`
     if (pieces !== last + 1) findings.add('damage', `${name} lacks pieces`)
     if (status !== 'open') findings.add('note', `${name} was left over`)
+    yield* checkDraftFields(conv, turn, findings)
   }
   const listed = new Set((yield* all('rawTags', { conv })).map(({ tag }) => tag))
   const said = tagsIn(tags)
@@ -181,9 +191,10 @@ function tagsIn(text: string): readonly string[] | null {
 const stretch = 5_000
 
 /** Checks that each summary matches its messages. */
-function* checkSummaries({ conv }: RawConversationRow, findings: FindingList): Program<void> {
+function* checkSummaries({ conv, id }: RawConversationRow, findings: FindingList): Program<void> {
   for (const summary of yield* all('summaries', { conv })) {
     if (summary.text === null) continue
+    checkReadable(findings, () => summaryFromRow(id as ConversationId, summary))
     const about = { message: summary.last_id, seq: summary.last_seq }
     const found = yield* checksumOf(conv, summary)
     if (found === null)

@@ -69,6 +69,16 @@ export function isDamage(error: unknown): boolean {
   return !(error instanceof SkeinError) || error instanceof CorruptError || error instanceof InvalidError
 }
 
+/** Adds a finding if a row cannot be converted to a value. */
+export function checkReadable(findings: FindingList, convert: () => unknown, about?: FindingSubject): void {
+  try {
+    convert()
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    findings.add('damage', errorText(error), about)
+  }
+}
+
 /** Runs a part of the check. If it cannot be read, that is a finding. */
 export function* guarded(findings: FindingList, what: string, part: () => Program<void>): Program<void> {
   try {

@@ -32,7 +32,7 @@ export function checkWords(
 ) {
   const about = subjectOf(row)
   if (!roles.includes(row.role as Role)) findings.add('damage', 'who said it cannot be read', about)
-  if (row.at < 0 || row.at > latestTime) findings.add('damage', 'when it was said cannot be read', about)
+  if (!isTime(row.at)) findings.add('damage', 'when it was said cannot be read', about)
   const stored = Buffer.from(row.body_hash).toString('hex')
   const idWith = (parent: string, hash: string) =>
     hashMessage(parent as MessageId | ConversationId, row.role as Role, row.at, hash)
@@ -65,10 +65,14 @@ export function checkErasure(row: RawMessageRow, findings: FindingList): void {
 function isErasure(text: string): boolean {
   try {
     const { at, by, reason } = JSON.parse(text) as Record<string, unknown>
-    return typeof at === 'number' && typeof by === 'string' && typeof reason === 'string'
+    return isTime(at) && typeof by === 'string' && typeof reason === 'string'
   } catch {
     return false
   }
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && value <= latestTime
 }
 
 /** Checks the columns that are derived from the parent. */

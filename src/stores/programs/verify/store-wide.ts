@@ -1,6 +1,8 @@
 import { sha256Hex } from '../../../core/hash.ts'
 import { all, first, type Program } from '../../engine/engine.ts'
-import type { FindingList } from './findings.ts'
+import { dispatchFromRow, taskFromRow } from '../../engine/row-to-task.ts'
+import { tokenFromRow } from '../tokens.ts'
+import { checkReadable, type FindingList } from './findings.ts'
 
 const page = 50
 
@@ -44,6 +46,30 @@ export function* checkPrompts(findings: FindingList): Program<void> {
 
 const tasksPerPage = 200
 
+/** Checks that the fields of tasks and of their dispatches can be read. */
+function* checkTaskFields(ids: readonly string[], findings: FindingList): Program<void> {
+  for (const task of yield* all('tasksByIds', { ids })) checkReadable(findings, () => taskFromRow(task))
+  for (const id of ids) {
+    for (let after = 0; ; ) {
+      const rows = yield* all('listDispatches', { id, after, limit: page })
+      for (const row of rows) checkReadable(findings, () => dispatchFromRow(row))
+      if (rows.length < page) break
+      after = rows.at(-1)!.n
+    }
+  }
+}
+
+/** Checks that the fields of access tokens can be read. */
+export function* checkTokens(findings: FindingList): Program<void> {
+  for (let from = { created_at: -1, id: '' }; ; ) {
+    const rows = yield* all('listTokens', { ...from, limit: page })
+    for (const row of rows) checkReadable(findings, () => tokenFromRow(row))
+    if (rows.length < page) return
+    const { created_at, id } = rows.at(-1)!
+    from = { created_at, id }
+  }
+}
+
 /** Checks that each task has its dispatches, numbered without a gap, and that one of them is the active one
  *  if the task is queued or running. */
 export function* checkTasks(findings: FindingList): Program<void> {
@@ -64,6 +90,10 @@ export function* checkTasks(findings: FindingList): Program<void> {
       if (!isActive && row.waiting > 0)
         findings.add('repairable', `task ${name} is ${row.status}, and ${row.waiting} of its dispatches wait`)
     }
+    yield* checkTaskFields(
+      rows.map(({ id }) => id),
+      findings,
+    )
     if (rows.length < tasksPerPage) break
     after = rows.at(-1)!.id
   }

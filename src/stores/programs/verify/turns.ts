@@ -1,7 +1,9 @@
+import type { ConversationId } from '../../../core/ids.ts'
 import { all, type Program } from '../../engine/engine.ts'
-import type { Conv, TurnRow } from '../../engine/rows.ts'
-import type { RawMessageRow } from '../../engine/statements-verify.ts'
-import { type FindingList, subjectOf } from './findings.ts'
+import { turnFromRow } from '../../engine/row-to-value.ts'
+import type { TurnRow } from '../../engine/rows.ts'
+import type { RawConversationRow, RawMessageRow } from '../../engine/statements-verify.ts'
+import { checkReadable, type FindingList, subjectOf } from './findings.ts'
 
 /** Turns to read at a time: for each page, the engine sorts all turns of the conversation. */
 const page = 5_000
@@ -20,7 +22,7 @@ export interface TurnWalk {
   end(): Program<void>
 }
 
-export function walkTurns(conv: Conv, findings: FindingList): TurnWalk {
+export function walkTurns({ conv, id }: RawConversationRow, findings: FindingList): TurnWalk {
   const underWay = new Map<number, UnderWay>()
   let waiting: readonly TurnRow[] = []
   let [next, above, isLast] = [0, -1, false]
@@ -78,6 +80,7 @@ export function walkTurns(conv: Conv, findings: FindingList): TurnWalk {
   }
 
   function checkFields(turn: TurnRow): void {
+    checkReadable(findings, () => turnFromRow(id as ConversationId, turn))
     if (turn.last < turn.first) complain(turn, 'ends before it begins')
     if (!statuses.includes(turn.status)) complain(turn, `has the status ${JSON.stringify(turn.status)}`)
     if ((turn.status === 'open') !== (turn.ended_at === null))

@@ -39,7 +39,7 @@ export function* walkMessages(
   const { conv, purging } = conversation
   const isAll = start < 0
   const gaps = walkGaps(conversation, findings)
-  const turns = walkTurns(conv, findings)
+  const turns = walkTurns(conversation, findings)
   const calls = walkCalls(findings)
   // Only of messages whose own id is wrong: their children may refer to the correct one.
   const trueIds = new Map<number, string>()

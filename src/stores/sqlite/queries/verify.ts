@@ -58,7 +58,9 @@ export const verifyQueries = {
   blobRefs: `
     SELECT seq, hash FROM skein_blob_refs WHERE conv = @conv AND seq BETWEEN @lo AND @hi ORDER BY seq`,
   blobSizes: `SELECT hash, size FROM json_each(@hashes) w CROSS JOIN skein_blobs ON hash = w.value`,
-  rawLinks: `SELECT branch, agent, seen_seq, seen_id FROM skein_agent_links WHERE conv = @conv`,
+  rawLinks: `
+    SELECT branch, agent, directory, foreign_id, seen_seq, seen_id, updated_at
+    FROM skein_agent_links WHERE conv = @conv`,
   draftedTurns: `
     SELECT d.turn, count(*) AS pieces, max(d.n) AS last,
       (SELECT t.status FROM skein_turns t WHERE t.conv = d.conv AND t.key = d.turn) AS status

@@ -156,16 +156,8 @@ export function* recoverRecords(
     if (first_id === null) lose(`turn ${JSON.stringify(turn.key)} has lost its first message`)
     else yield* made('a turn', () => stored.turnRecord(id, { ...turn, last, first_id, last_id }))
   }
-  for (const { turn, n, type, text } of read<DraftRow>('drafts', ['turn', 'n'])) {
-    yield* made('a draft', () => ({
-      kind: 'draft',
-      conversationId: id,
-      turn,
-      n,
-      type: type as 'text' | 'thinking',
-      text: JSON.parse(text) as string,
-    }))
-  }
+  for (const row of read<DraftRow>('drafts', ['turn', 'n']))
+    yield* made('a draft', () => stored.draftRecord(id, row))
   for (const row of read<SummaryRow>('summaries', ['last_seq', 'first_seq'])) {
     if (row.text === null) continue
     const areKept = kept.hasId(row.first_id) && kept.hasId(row.last_id)
