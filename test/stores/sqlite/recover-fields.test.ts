@@ -10,6 +10,8 @@ import { recoverFile } from '../../../src/stores/sqlite/recover/recover-file.ts'
 
 const say = (content: string) => ({ role: 'user', content }) as const
 
+const holder = { host: 'h', boot: 'b', pid: 1, startedAt: 1 }
+
 /** A statement, or a change of the bytes of the file. */
 type Damage = string | ((bytes: Buffer) => void)
 
@@ -24,8 +26,14 @@ async function damagedFile(damage: Damage): Promise<string> {
     const usage = { input: 3, output: 4 }
     const turn = (key: string) => ({ turn: { key, step: 0, usage } })
     const { head, ids } = await store.append(branch, null, [say('one'), say('two')], turn('broken'))
-    await store.append(branch, head, [say('three')], turn('intact'))
+    const { head: end } = await store.append(branch, head, [say('three')], turn('intact'))
     await store.setLabel(ids[0], 'a label')
+    const side = await store.createBranch(branch.conversationId, end, { name: 'side', key: 'side' })
+    await store.append(side, end, [say('four')], {
+      turn: { key: 'drafted', step: 0, status: 'open', holder },
+    })
+    const pieces = ['Once', ' upon', ' a time'].map((text, n) => ({ n, type: 'text' as const, text }))
+    await store.putDraft(side.conversationId, 'drafted', holder, pieces)
   }
   const db = new BetterSqlite3(file)
   db.pragma('ignore_check_constraints = ON')
@@ -51,13 +59,13 @@ async function recovered(damage: Damage) {
 }
 
 it.each([
-  ['without the usage that cannot be read', `usage = '{"input"'`, 'the usage of turn "broken"', 2],
-  ['but not with an unknown status', `status = 'complfte'`, 'turn "broken"', 1],
-  ['but not without the name of its branch', `branch = ''`, 'turn "broken"', 1],
+  ['without the usage that cannot be read', `usage = '{"input"'`, 'the usage of turn "broken"', 3],
+  ['but not with an unknown status', `status = 'complfte'`, 'turn "broken"', 2],
+  ['but not without the name of its branch', `branch = ''`, 'turn "broken"', 2],
 ])('recovers a turn %s, and all messages', async (_, change, what, turns) => {
   const { target, losses, found } = await recovered(`UPDATE skein_turns SET ${change} WHERE key = 'broken'`)
   expect(losses).toEqual([`${what} cannot be read`])
-  expect(found.conversation.messages).toBe(3)
+  expect(found.conversation.messages).toBe(4)
   const kept = await collectPages(page => target.listTurns(found.conversation.id, page))
   expect(kept).toHaveLength(turns)
 })
@@ -75,7 +83,7 @@ it('recovers a conversation without the settings that cannot be read, and all me
   expect(found.conversation).toMatchObject({
     title: 'Kept',
     tags: ['kept'],
-    messages: 3,
+    messages: 4,
     activeBranch: 'main',
   })
 })
@@ -93,7 +101,7 @@ it.each([
   const { losses, found } = await recovered(`UPDATE skein_conversations SET ${change}`)
   const [field] = /trashed|expires/.exec(change) ?? []
   expect(losses).toEqual([...also, ...(field ? [`its ${field}At may be wrong: it is left out`] : [])])
-  expect(found.conversation).toMatchObject({ messages: 3, trashedAt: null, expiresAt: null })
+  expect(found.conversation).toMatchObject({ messages: 4, trashedAt: null, expiresAt: null })
 })
 
 it('leaves out a conversation that was being purged', async () => {
@@ -117,7 +125,7 @@ it('recovers a conversation whose row has another number than its messages name'
     bytes[at - length - 1] = 3
   })
   expect(losses).toEqual([])
-  expect(found.conversation).toMatchObject({ title: 'Kept', tags: ['kept'], messages: 3 })
+  expect(found.conversation).toMatchObject({ title: 'Kept', tags: ['kept'], messages: 4 })
 })
 
 it('reports rows that belong to no known conversation', async () => {
@@ -138,33 +146,61 @@ it.each([
   expect(turn).toMatchObject({ first: 0, last: 1, endedAt: expect.any(Date) })
 })
 
+it.each([
+  ['the holder', `holder = '["h'`],
+  ['the lease', 'lease_until = -1'],
+  ['the start', 'started_at = -1'],
+  ['the end', 'ended_at = started_at'],
+])('recovers the draft of an open turn if %s cannot be read', async (what, change) => {
+  const { target, losses, found } = await recovered(`UPDATE skein_turns SET ${change} WHERE key = 'drafted'`)
+  expect(losses).toEqual([`${what} of turn "drafted" cannot be read`])
+  const { items } = await target.readDraft(found.conversation.id, 'drafted')
+  expect(items.map(({ text }) => text).join('')).toBe('Once upon a time')
+})
+
+it('recovers the pieces of a draft behind one that cannot be read', async () => {
+  const { target, losses, found } = await recovered(`UPDATE skein_drafts SET text = '"' WHERE n = 1`)
+  expect(losses).toEqual(['the text of piece 1 of the draft of turn "drafted" cannot be read'])
+  const { items } = await target.readDraft(found.conversation.id, 'drafted')
+  expect(items.map(({ text }) => text)).toEqual(['Once', '', ' a time'])
+})
+
+it('recovers a branch without its time that cannot be read, and with its key', async () => {
+  const { target, losses, found } = await recovered(
+    `UPDATE skein_branches SET created_at = -1 WHERE name = 'side'`,
+  )
+  expect(losses).toEqual(['the creation time of branch "side" cannot be read'])
+  const side = await target.findByKey('side')
+  expect(side?.branch.createdAt).toEqual(found.conversation.createdAt)
+})
+
 it('recovers the first of two turns that have one key', async () => {
   const { target, losses, found } = await recovered(bytes => {
     for (let at = bytes.indexOf('intact'); at >= 0; at = bytes.indexOf('intact', at))
       bytes.write('broken', at)
   })
   expect(losses).toEqual(['turn "broken" is there twice: only the first one is kept'])
-  expect((await target.listTurns(found.conversation.id)).items).toHaveLength(1)
-  expect(found.conversation.messages).toBe(3)
+  expect((await target.listTurns(found.conversation.id)).items).toHaveLength(2)
+  expect(found.conversation.messages).toBe(4)
 })
 
 it('recovers a message without a label that cannot be read', async () => {
   const { target, losses, found } = await recovered(`UPDATE skein_messages SET label = '' WHERE seq = 0`)
   expect(losses).toEqual(['its label cannot be read'])
-  const { messages } = await target.tail(found.branch.head!, { messages: 3 })
+  const { messages } = await target.tail(found.branch.head!, { messages: 4 })
   expect(messages.map(({ label }) => label)).toEqual([null, null, null])
 })
 
 it('recovers the path of an active branch that cannot be read', async () => {
-  const { target, losses, found } = await recovered(`UPDATE skein_branches SET key = ''`)
+  const { target, losses, found } = await recovered(`UPDATE skein_branches SET name = '' WHERE name = 'main'`)
   expect(losses).toEqual([
-    'a branch cannot be read',
+    'branch "" cannot be read',
     'its active branch is lost: "main" ends with its newest message now',
   ])
   expect(found).toBeNull()
   const { items } = await target.listConversations()
   const { messages } = await target.tail(items[0]!.branch.head!, { messages: 4 })
-  expect(messages.map(textOf)).toEqual(['one', 'two', 'three'])
+  expect(messages.map(textOf)).toEqual(['one', 'two', 'three', 'four'])
 })
 
 it.each([
@@ -179,7 +215,9 @@ it.each([
 })
 
 it('recovers the head of a branch by its seq, if no message has its id', async () => {
-  const { target, losses, found } = await recovered(`UPDATE skein_branches SET head_id = 'x' || head_id`)
+  const { target, losses, found } = await recovered(
+    `UPDATE skein_branches SET head_id = 'x' || head_id WHERE name = 'main'`,
+  )
   expect(losses).toEqual([expect.stringMatching(/^branch "main" ends with [a-z2-7]{32} now$/)])
   const { messages } = await target.tail(found.branch.head!, { messages: 4 })
   expect(messages.map(textOf)).toEqual(['one', 'two', 'three'])
@@ -188,7 +226,7 @@ it('recovers the head of a branch by its seq, if no message has its id', async (
 it('reports a token count that does not fit the sums of its path', async () => {
   const { losses, found } = await recovered('UPDATE skein_messages SET tokens = tokens + 4096 WHERE seq = 2')
   expect(losses).toEqual(['its token count may be wrong'])
-  expect(found.conversation.messages).toBe(3)
+  expect(found.conversation.messages).toBe(4)
 })
 
 it('recovers a conversation under the id that its messages were made with', async () => {
@@ -200,5 +238,5 @@ it('recovers a conversation under the id that its messages were made with', asyn
     bytes.write(id[0] === '0' ? '1' : '0', bytes.indexOf(`${id}main`))
   })
   expect(losses).toEqual([])
-  expect(found.conversation).toMatchObject({ id: before, title: 'Kept', messages: 3 })
+  expect(found.conversation).toMatchObject({ id: before, title: 'Kept', messages: 4 })
 })

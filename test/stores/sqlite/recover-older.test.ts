@@ -17,13 +17,13 @@ function fileOf(version: number): string {
 }
 
 it.each(releasedVersions.sqlite)(
-  'copies an intact file of schema version %i and reports no loss',
+  'copies an intact file of schema version %i and reports nothing but its access token',
   async version => {
     await using target = await openStore(':memory:')
     const { losses, gaps, mended, tasks } = await recoverFile(fileOf(version), target)
     expect({ losses, gaps, mended, tasks }).toEqual({
       losses: { lost: 0, emptied: 0, rehung: 0, other: 0 },
-      gaps: [],
+      gaps: version < 7 ? [] : [{ table: 'skein_tokens', reason: expect.stringMatching(/^1 access token /) }],
       mended: [],
       tasks: version < 7 ? 0 : 1,
     })

@@ -125,10 +125,11 @@ export async function recoverFile(
         await pause(signal)
       }
       const ids = new Set([...conversations.values()].map(({ id }) => id))
-      for (const record of recoverTasks(db, ids, onGap)) {
+      for (const record of recoverTasks(db, ids, systemSource.now(), onGap)) {
         yield { record, file: '', line: 0 }
         tasks++
       }
+      reportTokens(db, onGap)
     }
 
     function lose(loss: RecoverLoss): void {
@@ -140,6 +141,15 @@ export async function recoverFile(
       return losses.lost + losses.emptied + losses.rehung + losses.other
     }
   }
+}
+
+/** Access tokens are not copied: nothing confirms to whom they were given, and what they allow. */
+function reportTokens(db: Database, onGap: (gap: TableGap) => void): void {
+  const sql = 'SELECT count(*) FROM skein_tokens WHERE revoked_at IS NULL'
+  const count = attempt(() => db.prepare(sql).pluck().get() as number) ?? 0
+  if (count === 0) return
+  const tokens = count === 1 ? '1 access token is' : `${count} access tokens are`
+  onGap({ table: 'skein_tokens', reason: `${tokens} not copied. Make new ones: skein token create` })
 }
 
 /** Where the parts of a conversation are. */
@@ -165,7 +175,7 @@ function* recoverOne(
   const record = recoverConversation(db, found.row, id, now, other)
   if (found.id === null) other('its id is lost: this is a new one')
   if (lostTables.length > 0) other(`what stood in ${lostTables.join(', ')} is lost`)
-  const turns = readableTurns(db, conv, id, other)
+  const turns = readableTurns(db, conv, record, other)
   const firsts = new Set(turns.map(({ first }) => first))
   yield record
   const kept: KeptMessages = yield* recoverMessages(

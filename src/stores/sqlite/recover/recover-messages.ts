@@ -6,6 +6,7 @@ import type { ConversationId, MessageId } from '../../../core/ids.ts'
 import type { MessageRecord, StoreRecord } from '../../../core/record.ts'
 import { mostTokens } from '../../../core/tokens.ts'
 import type { BlobShelf } from './blob-shelf.ts'
+import { mendRow, type Substitutes } from './mend-row.ts'
 import { attempt, readDoubtful, rowsFromBothEnds } from './readable-rows.ts'
 import { vouchFor } from './vouch-for.ts'
 
@@ -198,10 +199,19 @@ export function* recoverMessages(
   /** The tombstones below a seq that have not been returned yet. */
   function* bury(below: number): Generator<StoreRecord> {
     for (; nextBuried < buried.length && buried[nextBuried]!.seq < below; nextBuried++) {
-      const { seq, parent_seq, id, at, reason } = buried[nextBuried]!
+      const row = buried[nextBuried]!
+      const { seq, parent_seq } = row
       const parentId = newIds.get(parent_seq) ?? (parent_seq < seq ? buriedIds.get(parent_seq) : undefined)
       const parent = parentId === undefined ? null : { seq: parent_seq, id: parentId }
-      yield { kind: 'tombstone', conversationId: conversation, seq, id: id as MessageId, parent, at, reason }
+      const toRecord = ({ id, at, reason }: Tombstone): StoreRecord => ({
+        ...{ kind: 'tombstone', conversationId: conversation, seq, id: id as MessageId, parent, at, reason },
+      })
+      const substitutes: Substitutes<Tombstone> = { at: [now, 'the time'], reason: [null, 'the reason'] }
+      const mended = mendRow(row, substitutes, toRecord, name =>
+        lose('other', row.id, seq, `${name} of its deletion cannot be read`),
+      )
+      if (mended) yield toRecord(mended)
+      else lose('other', null, seq, 'a deletion cannot be read')
     }
   }
 

@@ -1,9 +1,13 @@
 import type { Database } from 'better-sqlite3'
+import { latestTime } from '../../../core/check.ts'
 import type { ConversationId } from '../../../core/ids.ts'
 import type { ConversationRecord, StoreRecord } from '../../../core/record.ts'
 import { checkRecord } from '../../check/record.ts'
 import * as stored from '../../engine/row-to-record.ts'
+import { holderText } from '../../engine/row-to-value.ts'
 import type { BranchRow, ConversationRow, LinkRow, SummaryRow, TurnRow } from '../../engine/rows.ts'
+import { parsed, storedList, storedObject } from '../../engine/stored-fields.ts'
+import { mendRow, type Substitutes } from './mend-row.ts'
 import { attempt, rowsFromBothEnds } from './readable-rows.ts'
 import type { KeptMessages, RecoverLoss } from './recover-messages.ts'
 
@@ -64,17 +68,17 @@ function readConversation(
   return record
 }
 
-/** The columns with JSON, by the names of their fields. */
+/** The columns with JSON, by the names of their fields, and how they are read. */
 const jsonColumns = [
-  ['tool_results', 'toolResults', '"full"'],
-  ['metadata', 'metadata', '{}'],
-  ['tags', 'tags', '[]'],
+  ['tool_results', 'toolResults', '"full"', parsed],
+  ['metadata', 'metadata', '{}', storedObject<object>],
+  ['tags', 'tags', '[]', storedList<unknown>],
 ] as const
 
 function withReadableJson(row: ConversationRow, lose: (what: string) => void): ConversationRow {
   let readable = row
-  for (const [column, field, empty] of jsonColumns) {
-    if (attempt(() => JSON.parse(row[column]) !== undefined)) continue
+  for (const [column, field, empty, read] of jsonColumns) {
+    if (attempt(() => read(row[column], field, row.id)) !== undefined) continue
     lose(`its ${field} cannot be read`)
     readable = { ...readable, [column]: empty }
   }
@@ -94,18 +98,17 @@ const bare = (now: number): Omit<ConversationRecord, 'id'> => ({
   ...{ expiresAt: null, ttlMs: null, renewMs: null, trashedAt: null },
 })
 
-/** The turns of a conversation that can be stored again. Its messages must not refer to others. A turn whose
- *  usage cannot be read is kept without it. */
+/** The turns of a conversation that can be stored again. Its messages must not refer to others. */
 export function readableTurns(
   db: Database,
   conv: number,
-  id: ConversationId,
+  conversation: ConversationRecord,
   lose: (what: string) => void,
 ): readonly TurnRow[] {
   const taken = new Set<string>()
   return rowsOf<TurnRow>(db, conv, 'turns', ['first', 'key'], lose).flatMap(row => {
     const name = `turn ${JSON.stringify(row.key)}`
-    const mended = mendTurn(row, id, what => lose(`${what} of ${name} cannot be read`))
+    const mended = mendTurn(row, conversation, what => lose(`${what} of ${name} cannot be read`))
     if (mended === null) lose(`${name} cannot be read`)
     else if (taken.has(row.key)) lose(`${name} is there twice: only the first one is kept`)
     else {
@@ -117,27 +120,41 @@ export function readableTurns(
 }
 
 /** A turn that can be stored, or null. */
-function mendTurn(row: TurnRow, id: ConversationId, lose: (what: string) => void): TurnRow | null {
-  const hasEnd = (row.status === 'open') === (row.ended_at === null)
-  const ended = hasEnd ? row : withEnd(row)
-  const without = { ...ended, usage: '{}' }
-  const hasUsage = isStorableTurn(ended, id)
-  if (!hasUsage && !isStorableTurn(without, id)) return null
-  if (!hasEnd) lose('the end')
-  if (!hasUsage) lose('the usage')
-  return hasUsage ? ended : without
-}
-
-/** No process holds the turn any more, so it has ended. */
-function withEnd(row: TurnRow): TurnRow {
-  const status = row.status === 'open' ? 'interrupted' : row.status
-  return { ...row, status, ended_at: row.ended_at ?? row.started_at }
-}
-
-function isStorableTurn(row: TurnRow, id: ConversationId): boolean {
+function mendTurn(
+  row: TurnRow,
+  { id, createdAt }: ConversationRecord,
+  lose: (what: string) => void,
+): TurnRow | null {
   const known = 'a'.repeat(32)
-  const record = attempt(() => stored.turnRecord(id, { ...row, first_id: known, last_id: known }))
-  return record !== undefined && isStorable(record)
+  const toRecord = (tried: TurnRow) => stored.turnRecord(id, { ...tried, first_id: known, last_id: known })
+  const isOpen = row.status === 'open'
+  const substitutes: Substitutes<TurnRow> = {
+    model: [null, 'the model'],
+    prompt_hash: [null, 'the prompt'],
+    usage: ['{}', 'the usage'],
+    // A turn that is open keeps its draft. Its lease has run out, so that the next writer takes it over.
+    holder: [isOpen ? holderText(noHolder) : null, 'the holder'],
+    lease_until: [isOpen ? createdAt : null, 'the lease'],
+    started_at: [createdAt, 'the start'],
+    ...(!isOpen && { ended_at: [isTime(row.started_at) ? row.started_at : createdAt, 'the end'] }),
+  }
+  const isWhole = isOpen === (row.ended_at === null)
+  const mended = mendRow(isWhole ? row : withRightEnd(row), substitutes, toRecord, lose)
+  if (mended !== null && !isWhole) lose('the end')
+  return mended
+}
+
+function isTime(value: number): boolean {
+  return value >= 0 && value <= latestTime
+}
+
+const noHolder = { host: 'lost', boot: 'lost', pid: 0, startedAt: 0 }
+
+/** A turn that is open and has ended, or neither. The status is a word and more likely to be right, but
+ *  without a holder the turn was not open. */
+function withRightEnd(row: TurnRow): TurnRow {
+  if (row.status !== 'open') return { ...row, ended_at: row.started_at }
+  return row.holder === null ? { ...row, status: 'interrupted' } : { ...row, ended_at: null }
 }
 
 /** The readable records that refer to messages, if those messages were kept. */
@@ -149,35 +166,53 @@ export function* recoverRecords(
   kept: KeptMessages,
   onLoss: (loss: RecoverLoss) => void,
 ): Generator<StoreRecord> {
-  const { id } = conversation
+  const { id, createdAt, updatedAt } = conversation
   for (const turn of turns) {
     const last = kept.lastOfTurn(turn)
     const [first_id, last_id] = [kept.exactlyAt(turn.first), kept.exactlyAt(last)]
     if (first_id === null) lose(`turn ${JSON.stringify(turn.key)} has lost its first message`)
-    else yield* made('a turn', () => stored.turnRecord(id, { ...turn, last, first_id, last_id }))
+    else yield stored.turnRecord(id, { ...turn, last, first_id, last_id })
   }
-  for (const row of read<DraftRow>('drafts', ['turn', 'n']))
-    yield* made('a draft', () => stored.draftRecord(id, row))
+  for (const row of read<DraftRow>('drafts', ['turn', 'n'])) {
+    // The pieces behind one that is missing would be refused.
+    const substitutes = { text: ['""', 'the text'], type: ['text', 'the type'] } as const
+    const name = `piece ${row.n} of the draft of turn ${JSON.stringify(row.turn)}`
+    yield* made(name, row, substitutes, mended => stored.draftRecord(id, mended))
+  }
   for (const row of read<SummaryRow>('summaries', ['last_seq', 'first_seq'])) {
     if (row.text === null) continue
     const areKept = kept.hasId(row.first_id) && kept.hasId(row.last_id)
-    if (areKept) yield* made('a summary', () => stored.summaryRecord(id, row))
+    // The earliest time: a summary is refused if words that it was made of were erased after it.
+    const substitutes = { created_at: [createdAt, 'the time'], model: [null, 'the model'] } as const
+    if (areKept) yield* made('a summary', row, substitutes, mended => stored.summaryRecord(id, mended))
     else lose('the messages of a summary are lost')
   }
-  for (const row of read<EventRow>('events', ['n']))
-    yield* made('an event', () => stored.eventRecord(id, row))
+  for (const row of read<EventRow>('events', ['n'])) {
+    const name = `event ${row.n}`
+    yield* made(name, row, { at: [createdAt, 'the time'] }, mended => stored.eventRecord(id, mended))
+  }
   let hasActive = false
   for (const row of read<BranchRow>('branches', ['name'])) {
     const head = kept.named(row.head_seq, row.head_id)
     if (head !== row.head_id) lose(`branch ${JSON.stringify(row.name)} ends with ${head ?? 'nothing'} now`)
-    const isMade = yield* made('a branch', () => stored.branchRecord(id, { ...row, head_id: head }))
+    const substitutes = {
+      key: [null, 'the key'],
+      former_key: [null, 'the former key'],
+      trashed_key: [null, 'the key before it was in the trash'],
+      title: [null, 'the title'],
+      created_at: [createdAt, 'the creation time'],
+      updated_at: [updatedAt, 'the time of the last change'],
+    } as const
+    const name = `branch ${JSON.stringify(row.name)}`
+    const isMade = yield* made(name, { ...row, head_id: head }, substitutes, mended =>
+      stored.branchRecord(id, mended),
+    )
     hasActive ||= isMade && row.name === conversation.activeBranch
   }
   if (!hasActive) {
     lose(
       `its active branch is lost: ${JSON.stringify(conversation.activeBranch)} ends with its newest message now`,
     )
-    const { createdAt, updatedAt } = conversation
     yield {
       kind: 'branch',
       conversationId: id,
@@ -188,7 +223,10 @@ export function* recoverRecords(
   }
   for (const row of read<LinkRow>('agent_links', ['branch', 'agent', 'directory'])) {
     const seen = row.seen_id !== null && kept.hasId(row.seen_id)
-    yield* made('an agent link', () => stored.linkRecord(id, { ...row, seen_id: seen ? row.seen_id : null }))
+    const known = { ...row, seen_id: seen ? row.seen_id : null }
+    const substitutes = { updated_at: [updatedAt, 'the time'] } as const
+    const name = `the link to the agent ${row.agent}`
+    yield* made(name, known, substitutes, mended => stored.linkRecord(id, mended))
   }
 
   function read<T>(table: string, order: readonly string[]): readonly T[] {
@@ -196,11 +234,16 @@ export function* recoverRecords(
   }
 
   /** Returns whether the record can be stored. */
-  function* made(what: string, make: () => StoreRecord): Generator<StoreRecord, boolean> {
-    const record = attempt(() => checkRecord(make()))
-    if (record) yield record
-    else lose(`${what} cannot be read`)
-    return record !== undefined
+  function* made<Row extends object>(
+    name: string,
+    row: Row,
+    substitutes: Substitutes<Row>,
+    toRecord: (row: Row) => StoreRecord,
+  ): Generator<StoreRecord, boolean> {
+    const mended = mendRow(row, substitutes, toRecord, what => lose(`${what} of ${name} cannot be read`))
+    if (mended) yield toRecord(mended)
+    else lose(`${name} cannot be read`)
+    return mended !== null
   }
 
   function lose(what: string): void {

@@ -3,6 +3,7 @@ import type { ConversationId } from '../../../core/ids.ts'
 import type { DispatchRecord, TaskRecord } from '../../../core/task-record.ts'
 import { dispatchRecordFromRow, taskRecordFromRow } from '../../engine/row-to-task.ts'
 import type { DispatchRow, TaskRow } from '../../engine/task-rows.ts'
+import { mendRow, type Substitutes } from './mend-row.ts'
 import { attempt, rowKeys, type TableGap } from './readable-rows.ts'
 
 /** A row of `skein_tasks`: the task, and the state of its queued or running dispatch. */
@@ -20,6 +21,7 @@ interface StoredDispatch extends Omit<DispatchRow, 'dispatch_status' | 'dispatch
 export function* recoverTasks(
   db: Database,
   known: ReadonlySet<ConversationId | null>,
+  now: number,
   onGap: (gap: TableGap) => void,
 ): Generator<TaskRecord> {
   const lose = (id: string, reason: string) =>
@@ -38,7 +40,7 @@ export function* recoverTasks(
       attempt(() => readDispatch.get(key) as StoredDispatch | undefined),
     )
     dispatches.delete(id)
-    const record = attempt(() => recordOf(task, rows, known, reason => lose(id, reason)))
+    const record = attempt(() => recordOf(task, rows, known, now, reason => lose(id, reason)))
     if (record) yield record
     else lose(id, 'it cannot be read')
   }
@@ -63,28 +65,65 @@ function recordOf(
   task: StoredTask,
   rows: readonly (StoredDispatch | undefined)[],
   known: ReadonlySet<ConversationId | null>,
+  now: number,
   lose: (reason: string) => void,
-): TaskRecord {
+): TaskRecord | null {
+  const mended = mendTask(task, now, name => lose(`${name} cannot be read`))
+  if (mended === null) return null
   const byNumber = new Map(rows.flatMap(row => (row ? [[row.n, row] as const] : [])))
   const records: DispatchRecord[] = []
-  for (let n = 1; n <= Math.max(1, task.dispatches); n++) {
+  for (let n = 1; n <= Math.max(1, mended.dispatches); n++) {
     const row = byNumber.get(n)
-    const record = row && attempt(() => dispatchOf(task, row))
-    if (!record) lose(`dispatch ${n} is lost`)
-    records.push(withKnown(record ?? lostDispatch(task), known))
+    const told = (name: string) => lose(`${name} of dispatch ${n} cannot be read`)
+    const dispatch = row && mendDispatch(dispatchOf(task, row), mended, told)
+    if (!dispatch) lose(`dispatch ${n} is lost`)
+    records.push(withKnown(dispatch ? dispatchRecordFromRow(dispatch) : lostDispatch(mended), known))
   }
-  return withKnown(taskRecordFromRow(task, inOrder(records)), known)
+  return withKnown(taskRecordFromRow(mended, inOrder(records)), known)
 }
 
-function dispatchOf(task: StoredTask, row: StoredDispatch): DispatchRecord {
+function mendTask(task: StoredTask, now: number, lose: (name: string) => void): StoredTask | null {
+  const substitutes: Substitutes<StoredTask> = {
+    project: [null, 'its project'],
+    context: [null, 'its context'],
+    parent: [null, 'its parent'],
+    metadata: ['{}', 'its metadata'],
+    created_at: [now, 'its creation time'],
+    updated_at: [now, 'the time of its last change'],
+  }
+  return mendRow(task, substitutes, tried => taskRecordFromRow(tried, [lostDispatch(tried)]), lose)
+}
+
+function mendDispatch(
+  dispatch: DispatchRow,
+  task: StoredTask,
+  lose: (name: string) => void,
+): DispatchRow | null {
+  const substitutes: Substitutes<DispatchRow> = {
+    words: [null, 'the prompt'],
+    attempts: [0, 'the attempts'],
+    deaths: [0, 'the deaths'],
+    worker: [null, 'the worker'],
+    result: [null, 'the result'],
+    error: [null, 'the error'],
+    dispatched_at: [task.created_at, 'the creation time'],
+    queued_at: [dispatch.queued_at === null ? null : task.created_at, 'the time in the queue'],
+    started_at: [null, 'the start'],
+    ended_at: [dispatch.ended_at === null ? null : task.updated_at, 'the end'],
+  }
+  const toRecord = (tried: DispatchRow) => taskRecordFromRow(task, inOrder([dispatchRecordFromRow(tried)]))
+  return mendRow(dispatch, substitutes, toRecord, lose)
+}
+
+function dispatchOf(task: StoredTask, row: StoredDispatch): DispatchRow {
   const { attempts, deaths, worker, queued_at, started_at } = row.status === 'active' ? task : row
-  return dispatchRecordFromRow({
+  return {
     ...row,
     ...{ attempts, deaths, worker, queued_at, started_at },
     dispatch_status: row.status === 'active' ? 'queued' : row.status,
     dispatch_conversation: row.conversation_id,
     dispatched_at: row.created_at,
-  })
+  }
 }
 
 function lostDispatch({ created_at, updated_at }: StoredTask): DispatchRecord {
