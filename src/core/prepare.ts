@@ -2,7 +2,7 @@ import { type Block, isKnown, type KnownBlock } from './block.ts'
 import { type Body, encodeBody } from './body.ts'
 import { checkChoice, checkCount, checkName, checkNonEmpty, checkTime } from './check.ts'
 import { InvalidError } from './errors.ts'
-import { checkJson, isPlainObject, type Json, type JsonObject, typeName } from './json.ts'
+import { checkJson, isPlainObject, type JsonObject, typeName } from './json.ts'
 import { type NewMessage, type NonEmpty, type Role, textOf } from './message.ts'
 import { titleFrom } from './title.ts'
 import { estimateTokens, mostTokens } from './tokens.ts'
@@ -137,7 +137,7 @@ export function checkContent(content: unknown, metadata: unknown, field: string,
 }
 
 /** The same for values that are known to be JSON. */
-export function checkShape(content: Json, metadata: Json | undefined, field: string): void {
+export function checkShape(content: unknown, metadata: unknown, field: string): void {
   checkBlocks(content, `${field}.${givenNames.content}`, accept)
   checkMetadata(metadata, `${field}.${givenNames.metadata}`, accept)
 }

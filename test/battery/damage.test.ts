@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import { describe, expect, it } from 'vitest'
+import { SkeinError } from '../../src/core/errors.ts'
 import type { Finding } from '../../src/core/finding.ts'
 import type { Store } from '../../src/core/ports.ts'
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { fillFile, readEverything } from '../stores/read-everything.ts'
 import { changedIn, damagedCopy, dice, fill, folder, type Truth } from './damaged-file.ts'
 import { note } from './note.ts'
 import { size } from './size.ts'
@@ -91,4 +93,51 @@ describe('a damaged file', () => {
     expect(bySqlite).toBeLessThan(changing / 2)
     expect(falsely).toBe(0)
   })
+
+  it('is never read without an error that says so, and verify finds what a read reports (R6)', {
+    timeout: size({ gate: 240_000, full: 3_600_000 }),
+  }, async () => {
+    using place = folder()
+    const { file, everything } = await fillFile()
+    const path = join(place.path, 'flipped.db')
+    const roll = dice(seed)
+    // Most of a small file is empty.
+    const used = [...file.keys()].filter(at => file[at] !== 0)
+    const flips = size({ gate: 200, full: 4_000 })
+    const faults: string[] = []
+    let [reported, opened] = [0, 0]
+    for (let n = 0; n < flips; n++) {
+      const [at, bit] = [used[Math.floor(roll() * used.length)]!, Math.floor(roll() * 8)]
+      damagedCopy(file, path, bytes => {
+        bytes[at]! ^= 1 << bit
+        return undefined
+      })
+      const flip = `byte ${at}, bit ${bit}`
+      let store: Store
+      try {
+        store = await openSqliteStore(path)
+      } catch (error) {
+        if (!(error instanceof SkeinError)) faults.push(`${flip}: opening: ${error}`)
+        continue
+      }
+      await using _ = store
+      opened++
+      const { corrupt, other } = await readEverything(store, everything)
+      const { findings } = await store.verify()
+      if (corrupt > 0) reported++
+      if (corrupt > 0 && findings.damage + findings.repairable === 0) faults.push(`${flip}: verify`)
+      const wrong = other.filter(error => !isHonest(error))
+      if (wrong.length > 0) faults.push(`${flip}: ${wrong[0]}`)
+    }
+    note('flips', flips)
+    note('opened', opened)
+    note('reported by a read', reported)
+    expect(faults, `seed ${seed}`).toEqual([])
+    expect(reported).toBeGreaterThan(flips / 50)
+  })
 })
+
+/** A flipped bit of an id or a key leads to nothing. */
+function isHonest(error: string): boolean {
+  return /: (NotFound|AmbiguousId)Error: /.test(error)
+}

@@ -1,10 +1,11 @@
-import { decodeBody, type LoadedBlob } from '../../core/body.ts'
+import type { LoadedBlob } from '../../core/body.ts'
 import type { AgentLink, Branch } from '../../core/branch.ts'
 import type { Conversation, ToolResultPolicy } from '../../core/conversation.ts'
 import { BusyError, CorruptError, type Holder } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Erasure, Message } from '../../core/message.ts'
+import { readBody } from '../../core/read-body.ts'
 import type { Summary } from '../../core/summary.ts'
 import type { Turn, Usage } from '../../core/turn.ts'
 import type {
@@ -17,7 +18,15 @@ import type {
   SummaryRow,
   TurnRow,
 } from './rows.ts'
-import { parsed, storedDate, storedDateOrNull, storedList, storedObject } from './stored-fields.ts'
+import {
+  parsed,
+  storedConversationId,
+  storedDate,
+  storedDateOrNull,
+  storedList,
+  storedMessageIdOrNull,
+  storedObject,
+} from './stored-fields.ts'
 
 /** Converts rows to values. This happens nowhere else. Each function throws CorruptError for a row that
  *  cannot be a value. */
@@ -42,7 +51,7 @@ export function settingsFromRow(
 ): Omit<Conversation, 'createdAt' | 'updatedAt' | 'expiresAt' | 'trashedAt'> {
   const owner = `conversation ${row.id}`
   return {
-    id: row.id as ConversationId,
+    id: storedConversationId(row.id),
     kind: row.kind as Conversation['kind'],
     title: row.title,
     model: row.model,
@@ -88,7 +97,7 @@ export function branchFromRow(conversationId: ConversationId, row: ShownBranch):
   return {
     conversationId,
     name: row.name,
-    head: row.head_id as MessageId | null,
+    head: storedMessageIdOrNull(row.head_id, 'head', owner),
     key: row.key,
     formerKey: row.former_key,
     title: row.title,
@@ -125,7 +134,7 @@ export interface MessageSurroundings {
 export function messageFromRow(row: PathRow, around: MessageSurroundings): Message {
   const erased = row.erased === null ? null : erasureOf(row.erased, row.id)
   const content =
-    row.body === null ? { blocks: [], plain: false, meta: null, blobs: [] } : readBody(row, row.body, around)
+    row.body === null ? { blocks: [], plain: false, meta: null, blobs: [] } : contentOf(row, row.body, around)
   return {
     id: row.id as MessageId,
     conversationId: around.conversationId as ConversationId,
@@ -153,9 +162,9 @@ function timeOf({ at, id }: PathRow): Date {
   return Number.isNaN(date.getTime()) ? storedDate(at, 'time', `message ${id}`) : date
 }
 
-function readBody(row: PathRow, body: string, around: MessageSurroundings) {
+function contentOf(row: PathRow, body: string, around: MessageSurroundings) {
   try {
-    return decodeBody(body, around.loadBlob)
+    return readBody(body, around.loadBlob)
   } catch (cause) {
     throw new CorruptError(`message ${row.id} cannot be read: ${(cause as Error).message}`, { cause })
   }

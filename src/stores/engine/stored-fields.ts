@@ -1,8 +1,9 @@
 import { CorruptError } from '../../core/errors.ts'
+import { type ConversationId, conversationId, type MessageId, messageId } from '../../core/ids.ts'
 
-/** The values of columns that hold JSON or a time. A damaged file, or a change by other means, may have left
- *  something else there. Then these functions throw CorruptError with the name of the field ("metadata") and
- *  its owner ("conversation 01a2…"). */
+/** The values of columns that hold JSON, a time or an id. A damaged file, or a change by other means, may have
+ *  left something else there. Then these functions throw CorruptError with the name of the field
+ *  ("metadata") and its owner ("conversation 01a2…"). */
 
 export function storedObject<T extends object>(text: string, field: string, owner: string): T {
   const value = parsed(text, field, owner)
@@ -39,6 +40,23 @@ export function storedDate(time: number, field: string, owner: string): Date {
 
 export function storedDateOrNull(time: number | null, field: string, owner: string): Date | null {
   return time === null ? null : storedDate(time, field, owner)
+}
+
+export function storedConversationId(id: string): ConversationId {
+  try {
+    return conversationId(id)
+  } catch (cause) {
+    throw unreadable('id', `conversation ${id}`, (cause as Error).message, cause)
+  }
+}
+
+export function storedMessageIdOrNull(id: string | null, field: string, owner: string): MessageId | null {
+  if (id === null) return null
+  try {
+    return messageId(id)
+  } catch (cause) {
+    throw unreadable(field, owner, (cause as Error).message, cause)
+  }
 }
 
 function unreadable(field: string, owner: string, reason: string, cause?: unknown): CorruptError {

@@ -27,7 +27,7 @@ type RequestData = Omit<ApprovalRequest, 'conversationId' | 'messageId' | 'callI
 
 interface AnswerData {
   readonly approval?: string
-  readonly answer: { readonly optionId: string }
+  readonly answer?: { readonly optionId: string }
   readonly by?: string | null
   readonly comment?: string | null
 }
@@ -175,9 +175,10 @@ function* approvalOf(
   return { ...asked, status: 'answered', answer: answerOf(answer), answeredBy: by, comment, answeredAt }
 }
 
-function answerOf({ optionId }: AnswerData['answer']): ApprovalAnswer {
+/** Anything but a known answer denies. */
+function answerOf(answer: AnswerData['answer'] | undefined): ApprovalAnswer {
   const names = Object.entries(answerNames) as [ApprovalAnswer, string][]
-  return names.find(([, name]) => name === optionId)?.[0] ?? 'deny'
+  return names.find(([, name]) => name === answer?.optionId)?.[0] ?? 'deny'
 }
 
 /** Whether the turn of a request can still run its calls: it is the last one of its branch, and has not come

@@ -1,7 +1,8 @@
-import { decodeBody, type LoadedBlob, previewBytes } from '../../core/body.ts'
+import { type LoadedBlob, previewBytes } from '../../core/body.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Role } from '../../core/message.ts'
+import { readBody } from '../../core/read-body.ts'
 import type { DeletedMessages, ErasedMessages, MovedBranch } from '../../core/removal.ts'
 import { containsSeq, highestOutside, type SeqRange, subtreeRanges } from '../../core/runs.ts'
 import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
@@ -85,7 +86,7 @@ function removedMessage(
 ): RemovedMessage | null {
   if (body === null) return null
   try {
-    return { role: role as Role, content: decodeBody(body, loadBlob, 'beginnings').blocks }
+    return { role: role as Role, content: readBody(body, loadBlob, 'beginnings').blocks }
   } catch {
     // A damaged message can be deleted too. `verify` reports it.
     return null

@@ -1,6 +1,6 @@
-import type { Block } from '../../../core/block.ts'
-import { blobSizesIn, decodeBody } from '../../../core/body.ts'
+import { blobSizesIn } from '../../../core/body.ts'
 import type { Stepwise } from '../../../core/large/stepwise.ts'
+import { readBody } from '../../../core/read-body.ts'
 import { pairName } from '../../../core/search/pairs.ts'
 import { textsOf } from '../../../core/search/texts.ts'
 import { indexTokensInSteps } from '../../../core/search/tokenize.ts'
@@ -171,14 +171,12 @@ export function* laterTexts(rows: readonly WithBody[]): Program<() => Program<(s
 function textsWith(rows: readonly WithBody[], loadBlob: BlobLoader): (string[] | null)[] {
   return rows.map(({ body }) => {
     if (body === null) return null
-    let blocks: readonly Block[]
     try {
-      blocks = decodeBody(body, loadBlob, 'beginnings').blocks
+      return textsOf(readBody(body, loadBlob, 'beginnings').blocks)
     } catch {
       // `verify` reports damage. A search must still find everything else.
       return null
     }
-    return textsOf(blocks)
   })
 }
 
