@@ -1,8 +1,8 @@
 import { CorruptError } from '../../core/errors.ts'
 import { type ConversationId, conversationId, type MessageId, messageId } from '../../core/ids.ts'
 
-/** The values of columns that hold JSON, a time or an id. A damaged file, or a change by other means, may have
- *  left something else there. Then these functions throw CorruptError with the name of the field
+/** The values of columns that hold JSON, a time or an id. A damaged file, or a change by other means, may
+ *  have left something else there. Then these functions throw CorruptError with the name of the field
  *  ("metadata") and its owner ("conversation 01a2…"). */
 
 export function storedObject<T extends object>(text: string, field: string, owner: string): T {
