@@ -30,6 +30,7 @@ export function conversationRecord(row: ConversationRow): ConversationRecord {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     expiresAt: row.expires_at,
+    ttlMs: row.ttl_ms,
     renewMs: row.renew_ms,
     trashedAt: row.trashed_at,
   }

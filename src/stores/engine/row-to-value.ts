@@ -41,6 +41,7 @@ export function conversationFromRow(row: ShownRow): Conversation {
     createdAt: storedDate(row.created_at, 'creation time', owner),
     updatedAt: storedDate(row.updated_at, 'time of the last change', owner),
     expiresAt: storedDateOrNull(row.expires_at, 'expiry time', owner),
+    ttlMs: row.ttl_ms,
     trashedAt: storedDateOrNull(row.trashed_at, 'trash time', owner),
   }
 }
@@ -48,7 +49,7 @@ export function conversationFromRow(row: ShownRow): Conversation {
 /** Everything but the times. */
 export function settingsFromRow(
   row: ShownRow,
-): Omit<Conversation, 'createdAt' | 'updatedAt' | 'expiresAt' | 'trashedAt'> {
+): Omit<Conversation, 'createdAt' | 'updatedAt' | 'expiresAt' | 'ttlMs' | 'trashedAt'> {
   const owner = `conversation ${row.id}`
   return {
     id: storedConversationId(row.id),
@@ -83,7 +84,6 @@ export function settingsFromRow(
     tokensUsed: row.tokens_used,
     cost: row.cost,
     version: row.version,
-    ttlMs: row.ttl_ms,
   }
 }
 
