@@ -1,44 +1,16 @@
 import BetterSqlite3 from 'better-sqlite3'
-import type { ConversationId, MessageId } from '../src/core/ids.ts'
-import { pathOf } from '../src/core/path.ts'
-import type { Store } from '../src/core/ports.ts'
 import { openSqliteStore, sqliteStore } from '../src/stores/sqlite/index.ts'
 // From the sources, Node takes a tenth of a second to compile what a store loads when it first indexes.
 import '../src/stores/store/index-search.ts'
 import type { Contender, Durability } from './contender.ts'
+import { ourContender } from './our-contender.ts'
 
 /** Our store as a contender. Filling uses a borrowed handle, whose single transaction contains many of ours.
  */
 export async function openOurs(file: string, durability: Durability): Promise<Contender> {
-  if (durability !== 'off') return contender(await openSqliteStore(file, { durability }), null)
+  if (durability !== 'off') return ourContender(await openSqliteStore(file, { durability }), null)
   const db = new BetterSqlite3(file)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = off')
-  return contender(await sqliteStore(db), db)
-}
-
-function contender(store: Store, db: BetterSqlite3.Database | null): Contender {
-  const main = (id: string) => ({ conversationId: id as ConversationId, name: 'main' })
-  return {
-    beginBulk: () => db!.exec('BEGIN'),
-    endBulk: () => db!.exec('COMMIT'),
-    create: async (id, title) => {
-      await store.create({ id: id as ConversationId, title })
-    },
-    head: async id => (await store.getBranch(main(id))).head,
-    append: async (id, head, { key, model, usage, messages }) => {
-      const turn = { key, step: 0, model, usage }
-      return (await store.append(main(id), head as MessageId | null, messages, { turn })).head
-    },
-    load: async (_, head) => (await pathOf(store, head as MessageId)).length,
-    tail: async (_, head) => (await store.tail(head as MessageId, { messages: 40 })).messages.length,
-    list: async () => (await store.listConversations()).items.length,
-    fork: async (id, at, name) => {
-      await store.createBranch(id as ConversationId, at as MessageId, { name })
-    },
-    close: async () => {
-      await store.close()
-      db?.close()
-    },
-  }
+  return ourContender(await sqliteStore(db), db)
 }

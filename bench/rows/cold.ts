@@ -1,5 +1,10 @@
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { type ContenderName, type Durability, openContender } from '../contender.ts'
+import { promisify } from 'node:util'
+import { bundleColdProcesses } from '../cold-bundles.ts'
+import type { ColdTask } from '../cold-process.ts'
+import { type Cold, type ColdArgs, coldTurns } from '../cold-turns.ts'
+import { type ContenderName, openContender } from '../contender.ts'
 import { median, middleOf, pairedRatio } from '../measure.ts'
 import { inFreshProcess } from '../process.ts'
 import { type Line, type Suite, time } from '../suite.ts'
@@ -7,28 +12,17 @@ import { makeTurns, workId } from '../workload.ts'
 
 /** The first turns of a process: commands that run once have no others. Each measurement is a new process. */
 
-const names = ['floor', 'ours'] as const
-const turns = 20
+const root = join(import.meta.dirname, '../..')
+const kinds = ['floor', 'library', 'compiled'] as const
+type Kind = (typeof kinds)[number]
 const groups = 10
 
-interface ColdArgs {
-  readonly name: ContenderName
-  readonly file: string
-  readonly durability: Durability
-  readonly from: number
-}
-
-/** Microseconds: of the first turn, and of each of the first twenty. */
-interface Cold {
-  readonly first: number
-  readonly each: number
-}
-
-async function fill({ name, file }: ColdArgs): Promise<null> {
+/** Makes the conversations, each with 25 turns. */
+async function fill({ name, file }: ColdArgs & { readonly name: ContenderName }): Promise<null> {
   const contender = await openContender(name, file, 'off')
   contender.beginBulk()
   let made = 0
-  for (let i = 0; i < turns; i++) {
+  for (let i = 0; i < coldTurns; i++) {
     await contender.create(workId(i), `conversation ${i}`)
     let head: string | null = null
     for (const turn of makeTurns(made, 25)) head = await contender.append(workId(i), head, turn)
@@ -39,45 +33,40 @@ async function fill({ name, file }: ColdArgs): Promise<null> {
   return null
 }
 
-async function cold({ name, file, durability, from }: ColdArgs): Promise<Cold> {
-  const work = makeTurns(from, turns)
-  const contender = await openContender(name, file, durability)
-  let first = 0
-  let spent = 0
-  for (const [i, turn] of work.entries()) {
-    const head = await contender.head(workId(i))
-    const begin = performance.now()
-    await contender.append(workId(i), head, turn)
-    spent += performance.now() - begin
-    first ||= spent
-    await new Promise(setImmediate)
-  }
-  await contender.close()
-  return { first: first * 1_000, each: (spent * 1_000) / turns }
+async function run(task: ColdTask): Promise<Cold> {
+  const { NODE_EXTRA_CA_CERTS: _, NODE_OPTIONS: __, ...env } = process.env
+  const script = join(task.folder, 'process.mjs')
+  const { stdout } = await promisify(execFile)(process.execPath, [script, JSON.stringify(task)], { env })
+  return JSON.parse(stdout) as Cold
 }
 
 export const coldSuite: Suite = {
   name: 'cold',
   when: 'byName',
-  tasks: { fill, cold },
+  tasks: { fill },
   async run(bench) {
+    using bundles = await bundleColdProcesses()
+    const library = join(root, 'dist/stores/sqlite/index.js')
     const lines: Line[] = []
     for (const durability of ['full', 'normal'] as const) {
-      const argsOf = (name: ContenderName, from: number): ColdArgs => {
-        return { name, file: join(bench.place, `cold-${name}-${durability}.db`), durability, from }
+      const taskOf = (kind: Kind, from: number): ColdTask => {
+        const file = join(bench.place, `cold-${kind}-${durability}.db`)
+        return { kind, file, durability, from: from * coldTurns, library, folder: bundles.folder }
       }
-      for (const name of names) await inFreshProcess({ suite: 'cold', task: 'fill', args: argsOf(name, 0) })
-      const found = { floor: [] as Cold[][], ours: [] as Cold[][] }
+      for (const kind of kinds) {
+        const args = { ...taskOf(kind, 0), name: kind === 'floor' ? 'floor' : 'ours' }
+        await inFreshProcess({ suite: 'cold', task: 'fill', args })
+      }
+      await run({ ...taskOf('compiled', 500), kind: 'compile' })
+      const found: Record<Kind, Cold[][]> = { floor: [], library: [], compiled: [] }
       for (let round = 0; round < bench.scale.rounds; round++) {
-        for (const name of names) found[name].push([])
+        for (const kind of kinds) found[kind].push([])
         for (let group = 0; group < groups; group++) {
-          for (const name of names) {
-            const args = argsOf(name, (1_000 + round * groups + group) * turns)
-            found[name][round]!.push(await inFreshProcess<Cold>({ suite: 'cold', task: 'cold', args }))
-          }
+          for (const kind of kinds)
+            found[kind][round]!.push(await run(taskOf(kind, 1_000 + round * groups + group)))
         }
       }
-      lines.push(lineOf(durability, found))
+      lines.push(lineOf(durability, 'library', found), lineOf(durability, 'compiled', found))
     }
     return lines
   },
@@ -85,21 +74,26 @@ export const coldSuite: Suite = {
 
 const whyCold =
   'the first turn is a third to a half of the sum: V8 parses and compiles functions when they are first ' +
-  'called (half of its instructions), SQLite compiles its statements (at most an eighth), and from `dist` Node ' +
-  'loads its `crypto`, 4 ms of processor time. Turns 2 to 20 run in the interpreter, with no line of a profile ' +
-  'above 3 %, and are twice as fast at the end as at the beginning.'
+  'called (half of its instructions), and SQLite compiles its statements (at most an eighth). Turns 2 to 20 ' +
+  'run in the interpreter, with no line of a profile above 3 %, and are twice as fast at the end as at the ' +
+  'beginning.'
 
-function lineOf(durability: 'full' | 'normal', { floor, ours }: Record<'floor' | 'ours', Cold[][]>): Line {
+function lineOf(
+  durability: 'full' | 'normal',
+  kind: 'library' | 'compiled',
+  found: Record<Kind, Cold[][]>,
+): Line {
   const each = (of: Cold[][]) => of.map(round => round.map(one => one.each))
   const firstTurn = (of: Cold[][]) => time(median(of.flat().map(one => one.first)))
-  const value = middleOf(each(ours))
+  const value = middleOf(each(found[kind]))
+  const how = kind === 'compiled' ? ' with compiled code, as the command has it' : ''
   return {
-    work: `each of the first ${turns} turns of a process, ${durability.toUpperCase()}`,
-    floor: time(middleOf(each(floor))),
+    work: `each of the first ${coldTurns} turns of a process${how}, ${durability.toUpperCase()}`,
+    floor: time(middleOf(each(found.floor))),
     ours: time(value),
-    ratio: pairedRatio(each(ours), each(floor)),
+    ratio: pairedRatio(each(found[kind]), each(found.floor)),
     value,
     ...(durability === 'normal' && { goal: 400, why: whyCold }),
-    note: `the goal is in µs; the first turn ${firstTurn(ours)}, floor ${firstTurn(floor)}`,
+    note: `the goal is in µs; the first turn ${firstTurn(found[kind])}, floor ${firstTurn(found.floor)}`,
   }
 }
