@@ -40,7 +40,7 @@ export async function inFreshProcess<T>(task: Task): Promise<T> {
  *  `--cpu-prof`. */
 export function startSteps<T>(task: Task): Steps<T> {
   const { NODE_EXTRA_CA_CERTS: _, NODE_OPTIONS: __, ...env } = process.env
-  const flags = process.env.SKEIN_BENCH_NODE_FLAGS?.split(' ') ?? []
+  const flags = process.env.SKEIN_BENCH_NODE_FLAGS?.split(' ').filter(Boolean) ?? []
   const worker = join(import.meta.dirname, 'worker.ts')
   const child = spawn(process.execPath, [...flags, worker, JSON.stringify(task)], {
     env: { ...env, ...task.env },
