@@ -11,6 +11,29 @@ export type MessageId = string & { readonly [brand]?: 'message' }
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const base32 = /^[a-z2-7]{32}$/
 
+/** Whether a stored text has the length and the characters of a conversation id. Lists check each row, and
+ *  the pattern takes three times as long. */
+export function looksLikeConversationId(text: string): boolean {
+  if (text.length !== 36) return false
+  for (let i = 0; i < 36; i++) {
+    const code = text.charCodeAt(i)
+    // 0 to 9, a to f, -
+    if (!((code >= 48 && code <= 57) || (code >= 97 && code <= 102) || code === 45)) return false
+  }
+  return true
+}
+
+/** The same for the id of a message. */
+export function looksLikeMessageId(text: string): boolean {
+  if (text.length !== 32) return false
+  for (let i = 0; i < 32; i++) {
+    const code = text.charCodeAt(i)
+    // a to z, 2 to 7
+    if (!((code >= 97 && code <= 122) || (code >= 50 && code <= 55))) return false
+  }
+  return true
+}
+
 /** Reads a conversation id. Throws InvalidError if the text is not a UUID. */
 export function conversationId(text: string, field = 'conversation id'): ConversationId {
   const lower = typeof text === 'string' ? text.toLowerCase() : text

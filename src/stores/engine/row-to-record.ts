@@ -12,7 +12,7 @@ import type {
   TombstoneRecord,
   TurnRecord,
 } from '../../core/record.ts'
-import { dataOfEvent, holderFromText, nameOfTurn, settingsFromRow, usageFromRow } from './row-to-value.ts'
+import { conversationFromRow, dataOfEvent, holderFromText, nameOfTurn, usageFromRow } from './row-to-value.ts'
 import type { BranchRow, ConversationRow, LinkRow, SummaryRow } from './rows.ts'
 import type { MessageRecordRow, TombstoneRow, TurnRecordRow } from './statements-records.ts'
 import { storedObject, storedText } from './stored-fields.ts'
@@ -21,7 +21,12 @@ import { storedObject, storedText } from './stored-fields.ts'
  *  damage. */
 
 export function conversationRecord(row: ConversationRow): ConversationRecord {
-  const { id, kind, messages, tokens, version, ...shown } = settingsFromRow(row)
+  // A record has the times as they are stored, so that each can be checked.
+  const times = { created_at: 0, updated_at: 0, expires_at: null, trashed_at: null }
+  const { id, kind, messages, tokens, version, trashedAt, ...shown } = conversationFromRow({
+    ...row,
+    ...times,
+  })
   return {
     kind: 'conversation',
     id,
@@ -30,7 +35,6 @@ export function conversationRecord(row: ConversationRow): ConversationRecord {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     expiresAt: row.expires_at,
-    ttlMs: row.ttl_ms,
     renewMs: row.renew_ms,
     trashedAt: row.trashed_at,
   }

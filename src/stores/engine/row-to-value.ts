@@ -2,7 +2,12 @@ import type { LoadedBlob } from '../../core/body.ts'
 import type { AgentLink, Branch } from '../../core/branch.ts'
 import type { Conversation, ToolResultPolicy } from '../../core/conversation.ts'
 import { BusyError, CorruptError, type Holder } from '../../core/errors.ts'
-import type { ConversationId, MessageId } from '../../core/ids.ts'
+import {
+  type ConversationId,
+  looksLikeConversationId,
+  looksLikeMessageId,
+  type MessageId,
+} from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Erasure, Message } from '../../core/message.ts'
 import { readBody } from '../../core/read-body.ts'
@@ -19,6 +24,7 @@ import type {
   TurnRow,
 } from './rows.ts'
 import {
+  isTime,
   parsed,
   storedConversationId,
   storedDate,
@@ -35,24 +41,10 @@ import {
 const fullResults = JSON.stringify('full')
 
 export function conversationFromRow(row: ShownRow): Conversation {
-  const owner = `conversation ${row.id}`
+  // Lists have many rows, so that names for errors are made only if they are needed.
+  if (!hasReadableKeys(row)) checkKeys(row)
   return {
-    ...settingsFromRow(row),
-    createdAt: storedDate(row.created_at, 'creation time', owner),
-    updatedAt: storedDate(row.updated_at, 'time of the last change', owner),
-    expiresAt: storedDateOrNull(row.expires_at, 'expiry time', owner),
-    ttlMs: row.ttl_ms,
-    trashedAt: storedDateOrNull(row.trashed_at, 'trash time', owner),
-  }
-}
-
-/** Everything but the times. */
-export function settingsFromRow(
-  row: ShownRow,
-): Omit<Conversation, 'createdAt' | 'updatedAt' | 'expiresAt' | 'ttlMs' | 'trashedAt'> {
-  const owner = `conversation ${row.id}`
-  return {
-    id: storedConversationId(row.id),
+    id: row.id as ConversationId,
     kind: row.kind as Conversation['kind'],
     title: row.title,
     model: row.model,
@@ -75,16 +67,45 @@ export function settingsFromRow(
     toolResults:
       row.tool_results === fullResults
         ? 'full'
-        : (parsed(row.tool_results, 'tool result policy', owner) as ToolResultPolicy),
-    metadata: row.metadata === '{}' ? {} : storedObject(row.metadata, 'metadata', owner),
-    tags: row.tags === '[]' ? [] : storedList(row.tags, 'tags', owner),
+        : (parsed(row.tool_results, 'tool result policy', nameOfConversation(row)) as ToolResultPolicy),
+    metadata: row.metadata === '{}' ? {} : storedObject(row.metadata, 'metadata', nameOfConversation(row)),
+    tags: row.tags === '[]' ? [] : storedList(row.tags, 'tags', nameOfConversation(row)),
     activeBranch: row.active_branch,
     messages: row.messages,
     tokens: row.tokens,
     tokensUsed: row.tokens_used,
     cost: row.cost,
     version: row.version,
+    createdAt: new Date(row.created_at),
+    updatedAt: new Date(row.updated_at),
+    expiresAt: dateOrNull(row.expires_at),
+    ttlMs: row.ttl_ms,
+    trashedAt: dateOrNull(row.trashed_at),
   }
+}
+
+function hasReadableKeys({ id, created_at, updated_at, expires_at, trashed_at }: ShownRow): boolean {
+  return (
+    looksLikeConversationId(id) &&
+    isTime(created_at) &&
+    isTime(updated_at) &&
+    isTime(expires_at) &&
+    isTime(trashed_at)
+  )
+}
+
+/** Throws for the field that cannot be read. */
+function checkKeys(row: ShownRow): void {
+  const owner = nameOfConversation(row)
+  storedConversationId(row.id)
+  storedDate(row.created_at, 'creation time', owner)
+  storedDate(row.updated_at, 'time of the last change', owner)
+  storedDateOrNull(row.expires_at, 'expiry time', owner)
+  storedDateOrNull(row.trashed_at, 'trash time', owner)
+}
+
+function dateOrNull(time: number | null): Date | null {
+  return time === null ? null : new Date(time)
 }
 
 type ShownBranch = Pick<
@@ -93,17 +114,28 @@ type ShownBranch = Pick<
 >
 
 export function branchFromRow(conversationId: ConversationId, row: ShownBranch): Branch {
-  const owner = `branch ${row.name} of conversation ${conversationId}`
+  const { head_id, created_at, updated_at } = row
+  const isReadable =
+    (head_id === null || looksLikeMessageId(head_id)) && isTime(created_at) && isTime(updated_at)
+  if (!isReadable) checkBranch(conversationId, row)
   return {
     conversationId,
     name: row.name,
-    head: storedMessageIdOrNull(row.head_id, 'head', owner),
+    head: head_id as MessageId | null,
     key: row.key,
     formerKey: row.former_key,
     title: row.title,
-    createdAt: storedDate(row.created_at, 'creation time', owner),
-    updatedAt: storedDate(row.updated_at, 'time of the last change', owner),
+    createdAt: new Date(created_at),
+    updatedAt: new Date(updated_at),
   }
+}
+
+/** Throws for the field that cannot be read. */
+function checkBranch(conversationId: ConversationId, row: ShownBranch): void {
+  const owner = `branch ${row.name} of conversation ${conversationId}`
+  storedMessageIdOrNull(row.head_id, 'head', owner)
+  storedDate(row.created_at, 'creation time', owner)
+  storedDate(row.updated_at, 'time of the last change', owner)
 }
 
 /** The branch of a row that also has its conversation. Throws if the branch is missing. */
@@ -158,8 +190,7 @@ export function messageFromRow(row: PathRow, around: MessageSurroundings): Messa
 
 /** Names the message only if that is necessary: long lists are read message by message. */
 function timeOf({ at, id }: PathRow): Date {
-  const date = new Date(at)
-  return Number.isNaN(date.getTime()) ? storedDate(at, 'time', `message ${id}`) : date
+  return isTime(at) ? new Date(at) : storedDate(at, 'time', `message ${id}`)
 }
 
 function contentOf(row: PathRow, body: string, around: MessageSurroundings) {
@@ -207,6 +238,10 @@ export function dataOfEvent<T extends object = JsonObject>({ n, data }: Pick<Eve
 
 export function timeOfEvent({ n, at }: Pick<EventRow, 'n' | 'at'>): Date {
   return storedDate(at, 'time', `event ${n}`)
+}
+
+function nameOfConversation({ id }: ShownRow): string {
+  return `conversation ${id}`
 }
 
 /** As errors name a turn. */

@@ -33,9 +33,15 @@ export function parsed(text: string, field: string, owner: string): unknown {
 }
 
 export function storedDate(time: number, field: string, owner: string): Date {
-  const date = new Date(time)
-  if (Number.isNaN(date.getTime())) throw unreadable(field, owner, `${time} is not a time`)
-  return date
+  if (!isTime(time)) throw unreadable(field, owner, `${time} is not a time`)
+  return new Date(time)
+}
+
+const latestDate = 8_640_000_000_000_000
+
+/** Whether a date can have this time. Null is fine where a time may be missing. */
+export function isTime(time: number | null): boolean {
+  return time === null || (time >= -latestDate && time <= latestDate)
 }
 
 export function storedDateOrNull(time: number | null, field: string, owner: string): Date | null {

@@ -229,13 +229,16 @@ it('reports a token count that does not fit the sums of its path', async () => {
   expect(found.conversation.messages).toBe(4)
 })
 
-it('recovers a conversation under the id that its messages were made with', async () => {
+it.each([
+  ['another', (id: string) => (id[0] === '0' ? '1' : '0')],
+  ['no', () => '$'],
+])('recovers a conversation under the id of its messages, if its row has %s id', async (_, first) => {
   let before = ''
   const { losses, found } = await recovered(bytes => {
     // In the table, the kind follows the id. The index keeps the id as it was.
     const [id] = /[0-9a-f-]{36}(?=main)/.exec(bytes.toString('latin1'))!
     before = id
-    bytes.write(id[0] === '0' ? '1' : '0', bytes.indexOf(`${id}main`))
+    bytes.write(first(id), bytes.indexOf(`${id}main`))
   })
   expect(losses).toEqual([])
   expect(found.conversation).toMatchObject({ id: before, title: 'Kept', messages: 4 })

@@ -53,7 +53,7 @@ function readConversation(
         .get(number) as ConversationRow | undefined,
   )
   if (row?.purging === 1) lose('its mark of a purge is wrong: it is kept')
-  const read = row && attempt(() => stored.conversationRecord(withReadableJson(row, lose)))
+  const read = row && attempt(() => stored.conversationRecord({ ...withReadableJson(row, lose), id }))
   let record: ConversationRecord = { ...bare(now), id }
   if (!read) {
     lose('its title, links and settings are lost')
