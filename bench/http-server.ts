@@ -20,10 +20,10 @@ import { isTurnLive } from '../src/system/live-turn.ts'
 
 // The measuring process may be killed: a server must not outlive it.
 process.stdin.resume().on('end', () => process.exit(0))
-const [name, target] = process.argv.slice(2) as [string, string]
+const [name, target, durability] = process.argv.slice(2) as [string, string, 'full' | 'normal']
 /** The token of the benchmark. */
 const secret = 'skein_benchmark'
-const store = await openStore(target, /^postgres(ql)?:/.test(target) ? {} : { durability: 'normal' })
+const store = await openStore(target, /^postgres(ql)?:/.test(target) ? {} : { durability })
 const hash = createHash('sha256').update(secret).digest('hex')
 if ((await store.findToken(hash)) === null)
   await store.addToken({ hash, name: 'bench', scopes: ['read', 'write'] })

@@ -10,7 +10,8 @@ import { facts, factsLines } from './facts.ts'
 import { startServer } from './http-child.ts'
 
 /** Requests per second of the HTTP service, compared with a bare handler that calls the store in the same
- *  way. The servers run in processes of their own; eight connections send one request after the other. */
+ *  way. The servers run in processes of their own; eight connections send one request after the other. And
+ *  how much more the service stores for 32 connections than for one. */
 
 const names = ['floor', 'ours'] as const
 const connections = 8
@@ -54,24 +55,30 @@ async function stock(file: string): Promise<readonly string[]> {
 async function* serve({ name, file }: { name: 'floor' | 'ours'; file: string }): AsyncGenerator<Requests> {
   const ids = await stock(file)
   using server = await startServer(name, file)
-  const { port } = server
-  const agent = new Agent({ keepAlive: true, maxSockets: connections })
-  const body = JSON.stringify({ messages: [{ role: 'user', content: 'one more message of some words' }] })
+  const client = clientOf(server.port, connections)
   const [reading, writing] = [ids.slice(0, ids.length / 2), ids.slice(ids.length / 2)]
   const works = {
-    messages: (n: number) => send(`/${reading[n % reading.length]}/messages?limit=30`, null, 200),
-    append: (n: number) => send(`/${writing[n % writing.length]}/messages`, body, 201),
-    list: () => send('?limit=20', null, 200),
+    messages: (n: number) => client.send(`/${reading[n % reading.length]}/messages?limit=30`, null, 200),
+    append: (n: number) => client.send(`/${writing[n % writing.length]}/messages`, oneMore, 201),
+    list: () => client.send('?limit=20', null, 200),
   }
-  for (const work of Object.values(works)) await perRequest(100, work)
+  for (const work of Object.values(works)) await perRequest(100, connections, work)
   for (let group = 0; group < groups; group++) {
     yield {
-      messages: await perRequest(200, works.messages),
-      append: await perRequest(200, works.append),
-      list: await perRequest(100, works.list),
+      messages: await perRequest(200, connections, works.messages),
+      append: await perRequest(200, connections, works.append),
+      list: await perRequest(100, connections, works.list),
     }
   }
-  agent.destroy()
+  client.close()
+}
+
+const oneMore = JSON.stringify({ messages: [{ role: 'user', content: 'one more message of some words' }] })
+
+/** Sends requests over at most so many connections. */
+function clientOf(port: number, most: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: most })
+  return { send, close: () => agent.destroy() }
 
   async function send(path: string, sent: string | null, expected: number): Promise<void> {
     const headers = {
@@ -87,19 +94,44 @@ async function* serve({ name, file }: { name: 'floor' | 'ours'; file: string }):
     const [response] = await once(call, 'response')
     response.resume()
     await once(response, 'end')
-    if (response.statusCode !== expected) throw new Error(`${name} ${path}: ${response.statusCode}`)
+    if (response.statusCode !== expected) throw new Error(`${path}: ${response.statusCode}`)
   }
 }
 
 /** Microseconds per request, of requests over all connections. */
-async function perRequest(count: number, send: (n: number) => Promise<void>): Promise<number> {
+async function perRequest(
+  count: number,
+  callers: number,
+  send: (n: number) => Promise<void>,
+): Promise<number> {
   const start = performance.now()
   let next = 0
   const one = async () => {
     for (let n = next++; n < count; n = next++) await send(n)
   }
-  await Promise.all(Array.from({ length: connections }, one))
+  await Promise.all(Array.from({ length: callers }, one))
   return ((performance.now() - start) * 1_000) / count
+}
+
+const manyConnections = 32
+
+/** Microseconds per append. */
+interface Appends {
+  readonly one: number
+  readonly many: number
+}
+
+/** Appends of a connection alone and of many, which the service stores with the default durability. */
+async function* crowd({ file }: { file: string }): AsyncGenerator<Appends> {
+  const ids = await stock(file)
+  using server = await startServer('ours', file, 'full')
+  const client = clientOf(server.port, manyConnections)
+  const append = (n: number) => client.send(`/${ids[n % ids.length]}/messages`, oneMore, 201)
+  await perRequest(1_000, manyConnections, append)
+  for (let group = 0; group < groups; group++) {
+    yield { one: await perRequest(200, 1, append), many: await perRequest(1_000, manyConnections, append) }
+  }
+  client.close()
 }
 
 const manyMessages = 100_000
@@ -138,7 +170,7 @@ async function memory({ file }: { file: string }): Promise<number> {
 
 export const httpSuite: Suite = {
   name: 'http',
-  tasks: { serve, memory, facts },
+  tasks: { serve, crowd, memory, facts },
   async run({ scale, place }) {
     const { floor, ours } = await rounds<(typeof names)[number], Requests>(
       Math.min(scale.rounds, 3),
@@ -159,10 +191,28 @@ export const httpSuite: Suite = {
       line('HTTP: 30 messages of a path', 'messages'),
       line('HTTP: append a message', 'append'),
       line('HTTP: list 20 conversations', 'list'),
+      await crowdLine(Math.min(scale.rounds, 3), place),
       ...(await factsLines(place)),
       ...(process.platform === 'linux' ? [await memoryLine(place)] : []),
     ]
   },
+}
+
+async function crowdLine(times: number, place: string): Promise<Line> {
+  const { ours } = await rounds<'ours', Appends>(
+    times,
+    ['ours'],
+    { suite: 'http', task: 'crowd' },
+    (_, round) => ({ file: join(place, `http-crowd-${round}.db`) }),
+  )
+  const [one, many] = [seriesOf(ours, 'one'), seriesOf(ours, 'many')]
+  return {
+    work: `HTTP: appends of ${manyConnections} connections ÷ of one, FULL`,
+    floor: time(middleOf(one)),
+    ours: time(middleOf(many)),
+    // Requests per second: the time of one divided by that of many.
+    ratio: pairedRatio(one, many),
+  }
 }
 
 async function memoryLine(place: string): Promise<Line> {

@@ -5,7 +5,8 @@ import { type Line, rounds, type Suite, seriesOf, time } from '../suite.ts'
 import { makeTurn, workId } from '../workload.ts'
 
 /** One hundred appends in one tick, each to its own conversation, against one hundred transactions of the
- *  floor; and a loop of awaited appends that does nothing else. */
+ *  floor: called by one function, and by a callback each, as by the requests of a server. And a loop of
+ *  awaited appends that does nothing else. */
 
 const names = ['floor', 'ours'] as const
 const count = 100
@@ -23,6 +24,8 @@ interface Parallel {
   readonly all: number
   /** Until the first answer. */
   readonly first: number
+  /** The same appends, each in a callback of its own. */
+  readonly callbacks: number
   /** A turn of the loop. */
   readonly loop: number
 }
@@ -36,7 +39,7 @@ async function* parallel({ name, file, durability }: ParallelArgs): AsyncGenerat
   }
   let made = 0
   for (let group = 0; group < warmUp + groups; group++) {
-    const turns = Array.from({ length: 2 * count }, () => makeTurn(made++))
+    const turns = Array.from({ length: 3 * count }, () => makeTurn(made++))
     const append = async (id: string) => {
       heads.set(id, await contender.append(id, heads.get(id)!, turns.pop()!))
     }
@@ -49,14 +52,32 @@ async function* parallel({ name, file, durability }: ParallelArgs): AsyncGenerat
       }),
     )
     const all = performance.now() - start
-    await new Promise(resolve => setTimeout(resolve, 1))
+    await pause()
+    const started = performance.now()
+    await Promise.all(
+      Array.from(heads.keys(), async id => {
+        await new Promise(setImmediate)
+        await append(id)
+      }),
+    )
+    const callbacks = performance.now() - started
+    await pause()
     const begin = performance.now()
     for (const id of heads.keys()) await append(id)
     const loop = (performance.now() - begin) / count
-    if (group >= warmUp) yield { all: all * 1_000, first: first * 1_000, loop: loop * 1_000 }
+    if (group >= warmUp)
+      yield {
+        all: all * 1_000,
+        first: first * 1_000,
+        callbacks: callbacks * 1_000,
+        loop: loop * 1_000,
+      }
   }
   await contender.close()
 }
+
+/** Lets a checkpoint and everything else end. */
+const pause = () => new Promise(resolve => setTimeout(resolve, 1))
 
 const whyParallel =
   'a single append is 1.4 to 1.6 times the floor (its row has the causes); a loop also pays for copying the ' +
@@ -84,7 +105,7 @@ export const parallelSuite: Suite = {
 
 function linesOf(durability: 'full' | 'normal', measured: Record<ContenderName, Parallel[][]>): Line[] {
   const pick = (name: ContenderName, key: keyof Parallel) => seriesOf(measured[name], key)
-  const against = (key: 'all' | 'loop', work: string, goal?: number, note?: string): Line => ({
+  const against = (key: 'all' | 'callbacks' | 'loop', work: string, goal?: number, note?: string): Line => ({
     work: `${work}, ${durability.toUpperCase()}`,
     floor: time(middleOf(pick('floor', key))),
     ours: time(middleOf(pick('ours', key))),
@@ -96,6 +117,7 @@ function linesOf(durability: 'full' | 'normal', measured: Record<ContenderName, 
   const isFull = durability === 'full'
   return [
     against('all', `${count} appends at once`, isFull ? 0.8 : undefined, first),
+    against('callbacks', `${count} appends, each from a callback of its own`, isFull ? 0.8 : undefined),
     against('loop', 'an append in a loop that only awaits', isFull ? 1.4 : undefined),
   ]
 }

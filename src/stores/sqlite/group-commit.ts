@@ -75,8 +75,9 @@ interface WaitingWrite {
 type Outcome = { readonly result: unknown } | { readonly error: unknown }
 
 /** Group commit: the first write of a tick runs at once; those that follow share a transaction and one sync
- *  of the disk. Each has its own savepoint and its own answer, which it gets after the commit. Writes take
- *  effect in the order of the calls. */
+ *  of the disk, also if they come from several callbacks, such as the requests of a server. Each has its own
+ *  savepoint and its own answer, which it gets after the commit. Writes take effect in the order of the
+ *  calls. */
 export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
   const waiting: WaitingWrite[] = []
   let state: 'idle' | 'collecting' | 'writing' = 'idle'
@@ -91,7 +92,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
 
   function write<T>(program: () => Program<T>, mode: WriteMode): Promise<T> {
     if (isEnding) return Promise.reject(closedError())
-    if (state !== 'idle' || isTickFull() || engine.isForThread(mode)) return enqueue(program, mode)
+    if (state !== 'idle' || writesInTick > 0 || engine.isForThread(mode)) return enqueue(program, mode)
     try {
       const result = engine.runAlone(program, mode) as T
       countWrite()
@@ -134,7 +135,11 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
       const write = { program, mode, resolve: resolve as (value: unknown) => void, reject }
       waiting.push({ ...write, making: null, values: [], isAlone: false, isHere: false })
     })
-    if (state === 'idle') collect()
+    // Another callback of this tick has written, such as that of another request: further ones may follow.
+    if (state === 'idle') {
+      state = 'collecting'
+      writeInNextTick()
+    }
     return answer
   }
 
@@ -154,10 +159,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     state = 'writing'
     while (waiting.length > 0) {
       if (isTickFull()) {
-        // A checkpoint has a turn of the event loop for itself.
-        if (isCheckpointDue) setImmediate(() => setImmediate(writeWaiting))
-        else setImmediate(writeWaiting)
-        isCheckpointDue = false
+        writeInNextTick()
         return
       }
       const [next] = waiting
@@ -179,6 +181,13 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
     }
     collect()
     ended?.()
+  }
+
+  function writeInNextTick(): void {
+    // A checkpoint has a turn of the event loop for itself.
+    if (isCheckpointDue) setImmediate(() => setImmediate(writeWaiting))
+    else setImmediate(writeWaiting)
+    isCheckpointDue = false
   }
 
   /** Other writes wait meanwhile, as they would for a transaction of this handle. */

@@ -92,6 +92,29 @@ describe('writes of one tick', () => {
     expect(stored()).toBe(10)
   })
 
+  it('share a transaction if each comes from a callback of its own, such as the requests of a server', async () => {
+    const { store, branches } = await makeStore(10)
+    const events = watchTransactions()
+    const appended = branches.map(async (branch, i) => {
+      await turn()
+      await store.append(branch, null, [say(`message ${i}`)])
+      events.push(`answer ${i}`)
+    })
+    await Promise.all(appended)
+    const answers = Array.from({ length: 9 }, (_, i) => `answer ${i + 1}`)
+    expect(events).toEqual(['commit', 'answer 0', 'commit', ...answers])
+    expect(stored()).toBe(10)
+  })
+
+  it('do not wait for the event loop if each follows the answer of the one before', async () => {
+    const { store, branches } = await makeStore(10)
+    const events = watchTransactions()
+    setImmediate(() => events.push('turn'))
+    for (const branch of branches) await store.append(branch, null, [say('next')])
+    await turn()
+    expect(events).toEqual([...branches.map(() => 'commit'), 'turn'])
+  })
+
   it('are at most 64, and the event loop turns before the next', async () => {
     const { store, branches } = await makeStore(100)
     const events = watchTransactions()
