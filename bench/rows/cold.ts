@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { bundleColdProcesses } from '../cold-bundles.ts'
@@ -47,6 +48,7 @@ export const coldSuite: Suite = {
   async run(bench) {
     using bundles = await bundleColdProcesses()
     const library = join(root, 'dist/stores/sqlite/index.js')
+    if (!existsSync(library)) throw new Error('The library has to be built: npm run build')
     const lines: Line[] = []
     for (const durability of ['full', 'normal'] as const) {
       const taskOf = (kind: Kind, from: number): ColdTask => {

@@ -16,6 +16,12 @@ const messages = 40_000
 /** Milliseconds after the start at which the signal is sent. */
 const moments = [80, 150, 300, 600, 1_200]
 
+/** The files that a command makes or changes. */
+const changed = [
+  ...['new.db', 'changed.db'].flatMap(name => [name, `${name}-wal`, `${name}-shm`]),
+  ...['new.jsonl', 'new.html'],
+]
+
 export const stopSuite: Suite = {
   name: 'stop',
   when: 'byName',
@@ -34,12 +40,15 @@ export const stopSuite: Suite = {
       'export --native': ['export', '--all', '--native', '-o', join(cwd, 'new.jsonl'), '--db', db],
       'export --html': ['export', 'cli:long', '--html', '-o', join(cwd, 'new.html'), '--db', db],
       verify: ['verify', '--db', db],
-      'search, which indexes first': ['search', 'error', '--db', join(cwd, 'unindexed.db')],
+      'search, which indexes first': ['search', 'error', '--db', join(cwd, 'changed.db')],
       backup: ['backup', join(cwd, 'new.db'), '--db', db],
       recover: ['recover', db, '-o', join(cwd, 'new.db')],
       stats: ['stats', '--db', db],
       show: ['show', 'cli:long', '--all', '--db', db],
       gc: ['gc', '--db', db],
+      'gc --compact': ['gc', '--compact', '--db', join(cwd, 'changed.db')],
+      rm: ['rm', '--all', '--yes', '--db', join(cwd, 'changed.db')],
+      doctor: ['doctor', '--db', db],
       'ls --all': ['ls', '--all', '--limit', '1000', '--db', db],
       'tree --all': ['tree', '--all', '--db', db],
       'dispatch work': ['dispatch', 'work', '-m', 'scripted', '--db', db],
@@ -50,9 +59,8 @@ export const stopSuite: Suite = {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
         const took: number[] = []
         for (const ms of moments) {
-          for (const file of ['new.db', 'new.db-wal', 'new.db-shm', 'new.jsonl', 'new.html'])
-            rmSync(join(cwd, file), { force: true })
-          copyFileSync(db, join(cwd, 'unindexed.db'))
+          for (const file of changed) rmSync(join(cwd, file), { force: true })
+          copyFileSync(db, join(cwd, 'changed.db'))
           const stopped = await stopAfter(args, cwd, signal, ms)
           if (stopped !== null) took.push(stopped)
         }
