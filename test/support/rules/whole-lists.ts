@@ -11,8 +11,10 @@ export const wholeListReasons: Readonly<Record<string, string>> = {
   'src/core/copy-as-new.ts': 'the copy is one append, so it is in memory anyway',
   'src/adapters/ai-sdk/find-position.ts': 'only the newest siblings, as many as are compared',
   'src/adapters/ai-sdk/next-messages.ts': 'the caller asked for the whole history by giving no budget',
-  'src/api/read-branches.ts': 'the structure: one entry for each fork, and the forks are compared',
-  'src/formats/page/exported-conversation.ts': 'the same; a page begins with a table of its branches',
+  'src/api/read-branches.ts':
+    'branches and structure: which messages only one branch has depends on all of them',
+  'src/formats/page/exported-conversation.ts':
+    'the structure, which is split into lines; a page begins with a table of its branches',
   'src/server/turns/stored-turn.ts': 'the messages of one turn',
   'src/agent/interruption.ts': 'the calls of one answer, if it was interrupted',
   'src/cli/set-up/init.ts': 'ids, which are counted before a person is asked, and then moved one by one',
