@@ -342,6 +342,23 @@ describe('the shape of files', () => {
     expect(faults(noWholeLists, 'src/cli/a.ts', pages!)).toEqual([])
     expect(faults(noWholeLists, 'src/testing/a.ts', whole!)).toEqual([])
   })
+  it('refuses a loop over the items of a list that fills a collection from before the loop', () => {
+    const items = 'itemsOf(p => store.listTurns(id, p))'
+    const read = (text: string) => faults(noWholeLists, 'src/cli/a.ts', `async function read() { ${text} }`)
+    for (const text of [
+      `const all = []; for await (const one of ${items}) all.push(one)`,
+      `const all = new Set(); for await (const one of ${items}) if (one.last) all.add(one)`,
+      `const list = ${items}; const all = new Map<number, Turn>(); for await (const one of list) all.set(1, one)`,
+    ])
+      expect(read(text), text).toEqual(['reads a whole list into all'])
+    for (const text of [
+      `for await (const one of ${items}) { const some = []; some.push(one) }`,
+      `const all = []; for await (const one of ${items}) count++; all.push(count)`,
+      `const all = []; for await (const one of page) all.push(one)`,
+      `const replay = begin(); for await (const one of ${items}) replay.add(one)`,
+    ])
+      expect(read(text), text).toEqual([])
+  })
   it('limits files to 400 lines', () => {
     expect(faults(shortFiles, 'src/a.ts', 'x\n'.repeat(400))).toEqual([])
     expect(faults(shortFiles, 'src/a.ts', 'x\n'.repeat(401))).toEqual(['has 401 lines, 400 are allowed'])

@@ -79,6 +79,10 @@ export async function startedCalls(
   const events = itemsOf(page =>
     reader.listEvents(asked.conversationId, { types: ['tool_started'], order: 'descending', ...page }),
   )
-  for await (const { data } of events) if (data.message === asked.id) started.add(String(data.call))
+  const calls = asked.content.filter(isCall).length
+  for await (const { data } of events) {
+    if (data.message === asked.id) started.add(String(data.call))
+    if (started.size === calls) break
+  }
   return started
 }

@@ -1,11 +1,11 @@
 import type { BranchInfo } from '../core/branch.ts'
-import { type BranchEnd, type BranchForks, findForks } from '../core/branch-forks.ts'
+import { type BranchForks, findForks } from '../core/branch-forks.ts'
 import { gistOf } from '../core/gist.ts'
 import type { ConversationId, MessageId } from '../core/ids.ts'
 import { lastPrompt } from '../core/last-prompt.ts'
 import type { Page, PageOptions } from '../core/listing.ts'
 import type { Message } from '../core/message.ts'
-import { collectPages, itemsOf } from '../core/pages.ts'
+import { collectPages } from '../core/pages.ts'
 import type { ConversationReader, MessageReader } from '../core/ports.ts'
 
 /** A branch with what is shown of it. */
@@ -25,65 +25,84 @@ export async function readBranches(
   store: ConversationReader & MessageReader,
   id: ConversationId,
 ): Promise<readonly ShownBranch[]> {
-  const forks = await readForks(store, id)
-  const shown: ShownBranch[] = []
-  for await (const info of itemsOf(page => store.listBranches(id, page)))
-    shown.push(await readShown(store, info, forks))
-  return shown.sort(byActivity)
+  const branches = await collectPages(page => store.listBranches(id, page))
+  return readAllShown(store, branches, await readOwn(store, id, branches))
 }
 
-/** A page of them. Pages are in the order of creation; in each, the most recently active is the last. */
-export async function readBranchPage(
+/** Reads a page of them. Pages are in the order of creation; in each, the most recently active is last. */
+export type BranchPageReader = (
   store: ConversationReader & MessageReader,
   id: ConversationId,
   options: PageOptions,
-): Promise<Page<ShownBranch>> {
-  const { items, next, skipped } = await store.listBranches(id, options)
-  const forks = await readForks(store, id)
-  const shown: ShownBranch[] = []
-  for (const info of items) shown.push(await readShown(store, info, forks))
-  return { items: shown.sort(byActivity), next, skipped }
+) => Promise<Page<ShownBranch>>
+
+/** How many messages a branch has of its own depends on all branches. The numbers are kept for the next
+ *  pages until the conversation changes: those of the last conversation of each store. */
+export function createBranchPageReader(): BranchPageReader {
+  const kept = new WeakMap<
+    object,
+    { readonly id: ConversationId; readonly version: number; readonly own: OwnMessages }
+  >()
+  return async (store, id, options) => {
+    const version = await store.versionOf(id)
+    const { items, next, skipped } = await store.listBranches(id, options)
+    let last = kept.get(store)
+    if (last?.id !== id || last.version !== version) {
+      const isWhole = options.after === undefined && next === null
+      last = { id, version, own: await readOwn(store, id, isWhole ? items : undefined) }
+      kept.set(store, last)
+    }
+    return { items: await readAllShown(store, items, last.own), next, skipped }
+  }
 }
 
-async function readShown(
+type OwnMessages = BranchForks['own']
+
+/** A branch that is alone has all of its messages for itself. */
+async function readOwn(
+  store: ConversationReader & MessageReader,
+  id: ConversationId,
+  branches?: readonly BranchInfo[],
+): Promise<OwnMessages> {
+  const [only, ...others] = branches ?? []
+  if (only && others.length === 0) return new Map([[only.name, only.messagesSinceBase]])
+  return (await readForks(store, id, branches)).own
+}
+
+async function readAllShown(
   store: MessageReader,
-  info: BranchInfo,
-  { own }: Pick<BranchForks, 'own'>,
-): Promise<ShownBranch> {
-  const { prompt, after } = await lastPrompt(store, info.head)
-  return { info, head: after.at(-1) ?? prompt, own: own.get(info.name) ?? 0, prompt }
-}
-
-function byActivity(a: ShownBranch, b: ShownBranch): number {
-  return a.info.updatedAt.getTime() - b.info.updatedAt.getTime()
+  branches: readonly BranchInfo[],
+  own: OwnMessages,
+): Promise<ShownBranch[]> {
+  const shown: ShownBranch[] = []
+  for (const info of branches) {
+    const { prompt, after } = await lastPrompt(store, info.head)
+    shown.push({ info, head: after.at(-1) ?? prompt, own: own.get(info.name) ?? 0, prompt })
+  }
+  return shown.sort((a, b) => a.info.updatedAt.getTime() - b.info.updatedAt.getTime())
 }
 
 /** Messages that are read at once for their positions. */
 const headsPerRead = 500
 
 /** Reads how the branches share the tree: the position of each head, and the structure, which has one entry
- *  for each fork. */
+ *  for each fork. `branches` are all of them, if they are known. */
 export async function readForks(
   store: ConversationReader & MessageReader,
   id: ConversationId,
+  branches?: readonly BranchInfo[],
 ): Promise<BranchForks> {
-  const ends: BranchEnd[] = []
-  let waiting: { readonly name: string; readonly head: MessageId }[] = []
-  for await (const { name, head } of itemsOf(page => store.listBranches(id, page))) {
-    if (head === null) ends.push({ name, head })
-    else waiting.push({ name, head })
-    if (waiting.length === headsPerRead) await locate()
+  const all = branches ?? (await collectPages(page => store.listBranches(id, page)))
+  const stretches = await collectPages(page => store.listStretches(id, page))
+  // Most branches end where a stretch ends.
+  const seqs = new Map(stretches.map(({ last, lastSeq }) => [last, lastSeq]))
+  const within = [...new Set(all.flatMap(({ head }) => (head === null || seqs.has(head) ? [] : head)))]
+  for (let at = 0; at < within.length; at += headsPerRead) {
+    const read = await store.getMessages(within.slice(at, at + headsPerRead), { blobs: 'preview' })
+    for (const message of read) seqs.set(message.id, message.seq)
   }
-  await locate()
-  return findForks(await collectPages(page => store.listStretches(id, page)), ends)
-
-  async function locate(): Promise<void> {
-    const heads = [...new Set(waiting.map(({ head }) => head))]
-    const read = await store.getMessages(heads, { blobs: 'preview' })
-    const places = new Map(read.map(({ id, seq, depth }) => [id, { seq, depth }]))
-    for (const { name, head } of waiting) ends.push({ name, head: places.get(head)! })
-    waiting = []
-  }
+  const ends = all.map(({ name, head }) => ({ name, head: head === null ? null : { seq: seqs.get(head)! } }))
+  return findForks(stretches, ends)
 }
 
 /** A name for each of the messages with the same parent: a branch that contains it, or its first words. */
@@ -93,8 +112,8 @@ export async function nameSiblings(
   messageId: MessageId,
 ): Promise<readonly string[]> {
   const names: string[] = []
-  for (const { id, branches } of forks.siblings(messageId))
-    names.push(branches[0] ?? (await firstWords(store, id as MessageId)))
+  for (const { id, branch } of forks.siblings(messageId))
+    names.push(branch ?? (await firstWords(store, id as MessageId)))
   return names
 }
 

@@ -97,6 +97,9 @@ export interface ListDirectories extends PageOptions {
 export interface ListTurns extends OrderedPageOptions {
   /** Only turns with this status. */
   readonly status?: Turn['status']
+  /** Only the turns that begin with these messages: `first` of a turn, and `turn` of each of its messages.
+   *  Takes time in proportion to their number, not to the length of the list. */
+  readonly firsts?: readonly number[]
 }
 
 /** Which messages of a conversation `listMessages` returns, in the order in which they were stored.

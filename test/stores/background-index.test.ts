@@ -68,6 +68,24 @@ describe('the background index (13.1)', () => {
     expect(await unindexed(store)).toBe(0)
   })
 
+  it('begins with a small batch, and makes each at most twice as large as the one before', async () => {
+    const { db, store, index, timers, fire } = await processOn(newFile())
+    const { branch } = await store.create()
+    await appendTexts(store, branch, ...Array.from({ length: 500 }, (_, i) => `heron ${i}`))
+    const countIndexed = db.prepare('SELECT count(*) FROM skein_search_map').pluck()
+    const sizes: number[] = []
+    index.wake()
+    for (let before = 0; timers.length > 0; ) {
+      await fire()
+      const now = countIndexed.get() as number
+      if (now > before) sizes.push(now - before)
+      before = now
+    }
+    expect(sizes[0]).toBe(8)
+    for (const [i, size] of sizes.entries()) expect(size).toBeLessThanOrEqual(2 * (sizes[i - 1] ?? 4))
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(500)
+  })
+
   it('indexes a batch now and then in a process that is never idle', async () => {
     const { store, index, fire } = await processOn(newFile())
     const { branch } = await store.create()
@@ -151,7 +169,7 @@ describe('the background index (13.1)', () => {
     expect(await unindexed(store)).toBe(0)
   })
 
-  it('runs by default, and lets the store close at once', async () => {
+  it('runs by default, and does not make close() wait for the rest of the index', async () => {
     const file = newFile()
     const store = await openSqliteStore(file)
     const { branch } = await store.create()
@@ -162,13 +180,12 @@ describe('the background index (13.1)', () => {
       statementChannel.subscribe(listen)
       onTestFinished(() => void statementChannel.unsubscribe(listen))
     })
-    const { head } = await appendTexts(store, branch, 'heron one')
+    await appendTexts(store, branch, ...Array.from({ length: 400 }, (_, i) => `heron ${i}`))
     await indexed
-    await store.append(branch, head, [{ role: 'user', content: 'heron two' }])
     await store.close()
-    const again = await openSqliteStore(file, { indexing: 'manual' })
-    expect((await again.search('heron')).items).toHaveLength(2)
-    expect(await unindexed(again)).toBeLessThanOrEqual(1)
-    await again.close()
+    await using again = await openSqliteStore(file, { indexing: 'manual' })
+    expect((await again.search('heron', { limit: 200 })).items).toHaveLength(200)
+    // The first batch has a few messages, and the timer of the second one has not run.
+    expect(await unindexed(again)).toBeGreaterThan(300)
   })
 })

@@ -1,4 +1,3 @@
-import type { BranchInfo } from '../../core/branch.ts'
 import { sha256Hex } from '../../core/hash.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -63,20 +62,13 @@ export async function listSessions(
     const place = item.directory ?? (isFirst ? cwd : null)
     return place === null || item.owner !== null ? [] : [{ ...item, directory: place }]
   })
-  const sessions = await Promise.all(
-    open.map(item =>
-      sessionsOf(
-        item,
-        itemsOf(page => store.listBranches(item.id, page)),
-      ),
-    ),
-  )
+  const sessions = await Promise.all(open.map(item => sessionsOf(store, item)))
   return { sessions: sessions.flat(), ...(next === null ? {} : { nextCursor: next }) }
 }
 
 async function sessionsOf(
+  store: Pick<ConversationReader, 'listBranches'>,
   item: ListedConversation & { readonly directory: string },
-  branches: AsyncIterable<BranchInfo>,
 ): Promise<readonly ListedSession[]> {
   const listed = (sessionId: string, title: string | null, updatedAt: Date): ListedSession => ({
     sessionId,
@@ -86,7 +78,7 @@ async function sessionsOf(
   })
   const own: ListedSession[] = []
   let hasOthers = false
-  for await (const { key, title, updatedAt } of branches) {
+  for await (const { key, title, updatedAt } of itemsOf(page => store.listBranches(item.id, page))) {
     if (key?.startsWith(sessionKeyPrefix))
       own.push(listed(key.slice(sessionKeyPrefix.length), title ?? item.title, updatedAt))
     else hasOthers = true

@@ -25,6 +25,7 @@ export async function answeredCalls(
   const asked = lastAnswer(path)
   if (!asked) return []
   const open = new Set<ToolCallBlock>(openCalls(asked, path))
+  if (open.size === 0) return []
   const started = await startedCalls(asked, store)
   const answered: AnsweredCall[] = []
   for (const [index, call] of asked.content.filter(isCall).entries()) {

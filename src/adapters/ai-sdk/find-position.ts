@@ -86,9 +86,11 @@ async function siblingsOf(store: RecordStore, ref: BranchRef, home: BranchRef): 
   for await (const branch of itemsOf(page => store.listBranches(ref.conversationId, page))) {
     const { name, key } = branch
     if (name === ref.name || branchStem(name) !== stem) continue
-    if (key === null || name === home.name || name === activeBranch) siblings.push(branch)
+    if (key !== null && name !== home.name && name !== activeBranch) continue
+    siblings.push(branch)
+    siblings.sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime()).splice(mostSiblings)
   }
-  return siblings.sort((a, b) => b.updatedAt.getTime() - a.updatedAt.getTime()).slice(0, mostSiblings)
+  return siblings
 }
 
 function positionOf({ branch, aligned, ids }: BranchAlignment, prompt: FingerprintedPrompt): PromptPosition {

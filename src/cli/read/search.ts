@@ -1,10 +1,7 @@
 import { hitKind, searchHitJson } from '../../api/search-hit.ts'
-import { collapseSpaces } from '../../core/collapse-spaces.ts'
 import type { Searcher, SearchHit, SearchOptions, SearchPage } from '../../core/listing.ts'
 import type { Maintainer } from '../../core/maintainer.ts'
-import { modelName } from '../../core/model-name.ts'
-import { itemsOf } from '../../core/pages.ts'
-import type { ConversationReader, MessageReader } from '../../core/ports.ts'
+import type { ConversationReader } from '../../core/ports.ts'
 import { type CommandHandler, hasOption, limitOption, textOption } from '../command-line/command.ts'
 import type { CommandContext } from '../command-line/command-context.ts'
 import { exitCode } from '../command-line/exit-code.ts'
@@ -19,7 +16,8 @@ import { skeinCommand } from '../store/skein-command.ts'
 import { withStore } from '../store/with-store.ts'
 import { conversationScope } from '../target/scope.ts'
 import { filterOptions } from './filter-options.ts'
-import { type HitGroup, searchLines } from './search-lines.ts'
+import { type HitStore, readHitGroups } from './hit-groups.ts'
+import { searchLines } from './search-lines.ts'
 
 /** The most that the store returns at once, and the most that are counted outside the scope. */
 const mostHits = 200
@@ -131,45 +129,15 @@ function nothingFound(isAll: boolean, elsewhere: Counted | null): string {
 }
 
 async function printHits(
-  store: ConversationReader & MessageReader,
-  context: CommandContext,
+  store: HitStore,
+  { out, env, now }: CommandContext,
   hits: readonly SearchHit[],
   showsDirectory: boolean,
 ): Promise<void> {
-  const { style, width } = context.out
-  const groups: HitGroup[] = []
-  for (const [id, found] of Map.groupBy(hits, hit => hit.conversation.id)) {
-    const { title, directory } = found[0]!.conversation
-    const wanted = new Set(found.map(({ message }) => message.turn))
-    const turns = new Map<number, string | null>()
-    for await (const { first, model } of itemsOf(page => store.listTurns(id, page)))
-      if (wanted.has(first)) turns.set(first, model)
-    const { model } = await store.getConversation(id)
-    const lines = []
-    for (const hit of found) {
-      const { message, snippet } = hit
-      const answeredBy = (message.turn === null ? null : turns.get(message.turn)) ?? model
-      const shortId = await uniqueShortId(store, message.id)
-      lines.push({ id: shortId, at: message.createdAt, who: whoIn(hit, answeredBy), snippet })
-    }
-    groups.push({
-      title: title ?? '(no title)',
-      directory: showsDirectory && directory !== null ? tildify(directory, context.env) : null,
-      id: await uniqueShortId(store, id),
-      hits: lines,
-    })
-  }
-  for (const line of searchLines(groups, width, context.now(), style)) context.out.line(line)
-}
-
-function whoIn(hit: SearchHit, model: string | null): string {
-  const kind = hitKind(hit)
-  if (kind === 'thinking') return 'thinking'
-  const isTool = kind === 'tool_call' || kind === 'tool_result' || hit.message.role === 'tool_result'
-  if (isTool) return 'tool'
-  if (hit.message.role === 'user') return 'You'
-  if (hit.message.role === 'system') return 'system'
-  return model === null ? 'assistant' : modelName(collapseSpaces(model))
+  const groups = await readHitGroups(store, hits, directory =>
+    showsDirectory && directory !== null ? tildify(directory, env) : null,
+  )
+  for (const line of searchLines(groups, out.width, now(), out.style)) out.line(line)
 }
 
 async function countLine(

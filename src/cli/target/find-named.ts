@@ -115,6 +115,9 @@ async function byBranch(
   return null
 }
 
+/** Most conversations that an error names. */
+const mostNamed = 10
+
 /** The conversation with this title, in any case. Those of this project come first. Throws
  *  AmbiguousIdError if several have it. */
 async function byTitle(
@@ -127,16 +130,20 @@ async function byTitle(
   const containing = itemsOf(page =>
     store.listConversations({ title: typed.trim().replace(/\s+/g, ' '), ...among, ...page }),
   )
-  const titled: ListedConversation[] = []
-  for await (const one of containing)
-    if (one.title !== null && comparable(one.title) === wanted) titled.push(one)
-  const here = titled.filter(({ directory }) => directory !== null && isInProject(directory, context))
-  const [only, ...others] = here.length > 0 ? here : titled
+  const [here, elsewhere]: [ListedConversation[], ListedConversation[]] = [[], []]
+  for await (const one of containing) {
+    if (one.title === null || comparable(one.title) !== wanted) continue
+    const { directory } = one
+    const titled = directory !== null && isInProject(directory, context) ? here : elsewhere
+    if (titled.length < mostNamed) titled.push(one)
+    if (here.length === mostNamed) break
+  }
+  const [only, ...others] = here.length > 0 ? here : elsewhere
   if (!only) return null
   if (others.length > 0)
     throw new AmbiguousIdError(
       typed,
-      [only, ...others].slice(0, 10).map(({ id }) => ({ kind: 'conversation', id })),
+      [only, ...others].map(({ id }) => ({ kind: 'conversation', id })),
     )
   return withoutBranch(only)
 }

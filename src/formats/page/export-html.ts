@@ -10,7 +10,12 @@ import { withoutMarkup } from '../../core/without-markup.ts'
 import type { Highlighter } from '../../render/highlight.ts'
 import { hasFence } from '../../render/markdown-tree.ts'
 import { escapeHtml } from './escape-html.ts'
-import type { ExportedConversation, ExportedLine } from './exported-conversation.ts'
+import {
+  type ExportedConversation,
+  type ExportedLine,
+  type LinePart,
+  usageAt,
+} from './exported-conversation.ts'
 import { markdownToHtml } from './markdown-html.ts'
 import { blockHtml, type CallResult, oneLine, shortenText } from './page-blocks.ts'
 import { pageScript } from './page-script.ts'
@@ -83,14 +88,14 @@ ${mapHtml(map, names)}
               : `Leaves from <a href="#m-${line.from}">${line.from.slice(0, 6)}</a>`
           } · ${plural(line.size, 'message')}</p>`
     yield `<section class="${i === 0 ? 'path' : 'line'}">${heading}\n`
-    for await (const { messages: some, around } of exported.parts(line)) {
-      const results = toolResults(around)
-      for (const message of some) {
+    for await (const part of exported.parts(line)) {
+      const results = toolResults(part.around)
+      for (const message of part.messages) {
         if (highlight === null && hasCode(message))
           highlight = (await import('../../render/highlight.ts')).highlightCode
         if (message.role === 'user' && map.length < mostInMap)
           map.push({ line, id: message.id, text: shortenText(gistOf(message), 80) })
-        const article = messageHtml(message, results)
+        const article = messageHtml(message, results, part)
         if (article !== '') yield `${article}\n`
       }
     }
@@ -101,14 +106,14 @@ ${mapHtml(map, names)}
     return `<a href="#m-${line.first}">${names.get(line)}</a>`
   }
 
-  function messageHtml(message: Message, results: Results): string {
+  function messageHtml(message: Message, results: Results, part: LinePart): string {
     const { id, role, createdAt, label } = message
     // Shown with its calls, so only its links and summaries are left.
     if (isFolded(message, results)) return `${waysFrom(id)}${summariesAt(id)}`
     return `<article id="m-${id}" class="${role}">
-<header><b>${escapeHtml(exported.speaker(message))}</b> <time datetime="${createdAt.toISOString()}">${timeOf(createdAt)}</time>${
+<header><b>${escapeHtml(exported.speaker(message, part))}</b> <time datetime="${createdAt.toISOString()}">${timeOf(createdAt)}</time>${
       label === null ? '' : ` <span>${escapeHtml(label)}</span>`
-    }${usageHtml(exported.usageAt(message))} <a href="#m-${id}">${id.slice(0, 6)}</a></header>
+    }${usageHtml(usageAt(message, part))} <a href="#m-${id}">${id.slice(0, 6)}</a></header>
 <div class="body">${bodyOf(message, results, highlight)}</div>
 ${waysFrom(id)}</article>${summariesAt(id)}`
   }

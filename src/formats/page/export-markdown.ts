@@ -18,11 +18,11 @@ export async function* exportMarkdown(
   yield safe(`# ${oneLine(conversation.title ?? 'Untitled')}\n\n${facts.join(' · ')}\n`)
   for (const [i, line] of lines.entries()) {
     let isBegun = i === 0
-    for await (const { messages } of exported.parts(line)) {
-      for (const message of messages) {
+    for await (const part of exported.parts(line)) {
+      for (const message of part.messages) {
         const heading = isBegun ? [] : ['---', `# ${headingOf(line, message)}`]
         isBegun = true
-        const author = `## ${exported.speaker(message)} (${message.createdAt.toISOString()}, ${message.id})`
+        const author = `## ${exported.speaker(message, part)} (${message.createdAt.toISOString()}, ${message.id})`
         yield safe(`\n${[...heading, author, ...partsOf(message)].join('\n\n')}\n`)
       }
     }

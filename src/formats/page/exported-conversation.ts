@@ -4,11 +4,11 @@ import { CorruptError } from '../../core/errors.ts'
 import type { MessageId } from '../../core/ids.ts'
 import type { Message } from '../../core/message.ts'
 import { modelName } from '../../core/model-name.ts'
-import { collectPages, itemsOf } from '../../core/pages.ts'
+import { collectPages } from '../../core/pages.ts'
 import type { ConversationReader, Lister, MessageReader, Resolved } from '../../core/ports.ts'
 import type { Stretch } from '../../core/runs.ts'
 import type { Summary } from '../../core/summary.ts'
-import type { Usage } from '../../core/turn.ts'
+import type { Turn, Usage } from '../../core/turn.ts'
 
 /** A chain of messages from a fork or a root to a leaf. Each message of a conversation is in exactly one. */
 export interface ExportedLine {
@@ -29,6 +29,8 @@ export interface LinePart {
   readonly messages: readonly Message[]
   /** The same messages, and some before and after them: a tool's result may be in the next part. */
   readonly around: readonly Message[]
+  /** The turns of the messages, by their first message, which `Message.turn` refers to. */
+  readonly turns: ReadonlyMap<number, Turn>
 }
 
 /** A whole conversation: first the line that would be continued, then the others. Its messages are read in
@@ -43,9 +45,13 @@ export interface ExportedConversation {
   /** The number of unreadable messages so far. */
   readonly unreadable: number
   /** `You`, a model or a tool. */
-  speaker(message: Message): string
-  /** What the turn used, at its last message; null elsewhere. */
-  usageAt(message: Message): Usage | null
+  speaker(message: Message, part: Pick<LinePart, 'turns'>): string
+}
+
+/** What the turn of a message used, at its last message; null elsewhere. */
+export function usageAt({ seq, turn: first }: Message, { turns }: Pick<LinePart, 'turns'>): Usage | null {
+  const turn = first === null ? undefined : turns.get(first)
+  return turn?.last === seq && Object.keys(turn.usage).length > 0 ? turn.usage : null
 }
 
 /** The messages of a part. */
@@ -61,12 +67,6 @@ export async function readExportedConversation(
   const ends = [...new Set([...branches.map(({ head }) => head), message].filter(head => head !== null))]
   const heads = new Map<MessageId, number>()
   for (const { id: end, seq } of await store.getMessages(ends, { blobs: 'preview' })) heads.set(end, seq)
-  const models = new Map<number, string | null>()
-  const usages = new Map<number, Usage>()
-  for await (const turn of itemsOf(page => store.listTurns(id, page))) {
-    if (turn.model !== conversation.model) models.set(turn.first, turn.model)
-    if (Object.keys(turn.usage).length > 0) usages.set(turn.last, turn.usage)
-  }
   const stretches = await collectPages(page => store.listStretches(id, page))
   const positions = branches.map(({ name, head }) => ({ name, seq: head === null ? -1 : heads.get(head)! }))
   const end = message ?? branch.head
@@ -85,15 +85,20 @@ export async function readExportedConversation(
     async *parts(line) {
       let [before, messages]: [readonly Message[], readonly Message[] | null] = [[], null]
       for await (const next of pagesOf(line)) {
-        if (messages !== null) yield { messages, around: [...before, ...messages, ...next] }
+        if (messages !== null) yield await partOf(messages, [...before, ...messages, ...next])
         before = messages ?? []
         messages = next
       }
-      if (messages !== null) yield { messages, around: [...before, ...messages] }
+      if (messages !== null) yield await partOf(messages, [...before, ...messages])
     },
-    speaker: said =>
-      speakerOf(said, (said.turn === null ? null : models.get(said.turn)) ?? conversation.model),
-    usageAt: ({ seq }) => usages.get(seq) ?? null,
+    speaker: (said, { turns }) =>
+      speakerOf(said, (said.turn === null ? null : turns.get(said.turn)?.model) ?? conversation.model),
+  }
+
+  async function partOf(messages: readonly Message[], around: readonly Message[]): Promise<LinePart> {
+    const firsts = [...new Set(messages.flatMap(({ turn }) => turn ?? []))]
+    const { items } = await store.listTurns(id, { firsts, limit: partSize })
+    return { messages, around, turns: new Map(items.map(turn => [turn.first, turn])) }
   }
 
   async function idAt(last: MessageId, fromDepth: number): Promise<MessageId> {

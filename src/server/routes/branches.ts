@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { branchHeadJson, branchJson } from '../../api/branch.ts'
-import { readBranchPage } from '../../api/read-branches.ts'
+import { createBranchPageReader } from '../../api/read-branches.ts'
 import { pageJson } from '../../api/receipt.ts'
 import { branchHeadSchema, branchSchema, doneSchema, pageSchema } from '../../api/schema/index.ts'
 import { branchPatchSchema, forkSchema, pageQuery } from '../../api/schema/request/index.ts'
@@ -21,6 +21,7 @@ const ofBranch = z.strictObject({ id: z.string().describe('full id of a conversa
 
 /** List, fork, rename, move, activate and delete branches. */
 export function branchRoutes(): readonly Route[] {
+  const readBranchPage = createBranchPageReader()
   return [
     route({
       method: 'get',

@@ -234,6 +234,7 @@ export const checkOrderedPage = fields<Omit<OrderedPageOptions, 'after'>>(ordere
 export const checkTurnListing = fields<Omit<ListTurns, 'after'>>({
   ...orderedFields,
   status: optional(checkTurnStatus),
+  firsts: optional(f.listOf(f.checkInt32)),
 })
 export const checkEventListing = fields<Omit<ListEvents, 'after'>>({
   ...orderedFields,

@@ -28,7 +28,7 @@ export function* findTurn(id: ConversationId, key: string): Program<Turn | null>
 
 export function* listTurns(id: ConversationId, options: ListTurns): Program<Page<Turn>> {
   const conv = yield* convOf(id)
-  const { limit = defaultLimit, order = 'ascending', status = null } = options
+  const { limit = defaultLimit, order = 'ascending', status = null, firsts } = options
   const isUp = order === 'ascending'
   const range = {
     conv,
@@ -36,8 +36,9 @@ export function* listTurns(id: ConversationId, options: ListTurns): Program<Page
     below: isUp ? aboveAll : numberAfter(options, aboveAll),
     limit: limit + 1,
   }
-  const rows =
-    status === 'open'
+  const rows = firsts
+    ? yield* chosenTurns(firsts, range, { isUp, status })
+    : status === 'open'
       ? yield* all(isUp ? 'listOpenTurns' : 'listOpenTurnsDown', range)
       : status === 'interrupted' || status === 'failed'
         ? yield* all(isUp ? 'listStoppedTurns' : 'listStoppedTurnsDown', { ...range, status })
@@ -48,6 +49,19 @@ export function* listTurns(id: ConversationId, options: ListTurns): Program<Page
     row => turnFromRow(id, row),
     row => [row.first],
   )
+}
+
+/** The turns that begin with these messages, as `listTurns` reads them from the list of all. */
+function* chosenTurns(
+  firsts: readonly number[],
+  { conv, above, below, limit }: Record<'above' | 'below' | 'limit', number> & { readonly conv: Conv },
+  { isUp, status }: { readonly isUp: boolean; readonly status: Turn['status'] | null },
+): Program<readonly TurnRow[]> {
+  const wanted = [...new Set(firsts)].filter(first => above < first && first < below)
+  if (wanted.length === 0) return []
+  const found = yield* all('turnsAt', { conv, firsts: wanted })
+  const rows = status === null ? found : found.filter(row => row.status === status)
+  return (isUp ? rows : rows.toReversed()).slice(0, limit)
 }
 
 export function* readDraft(id: ConversationId, key: string, page: PageOptions): Program<Page<DraftPiece>> {

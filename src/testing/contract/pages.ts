@@ -160,6 +160,33 @@ export const pageCases: readonly ContractCase[] = [
     }
   }),
 
+  it('hold the turns that begin with given messages, in the same order and pages', async ({ store }) => {
+    const { conversation, branch } = await store.create()
+    const { id } = conversation
+    let head: MessageId | null = null
+    for (const [n, status] of (['complete', 'failed', 'complete', 'complete'] as const).entries()) {
+      const turn = { key: `t${n}`, step: 0, status }
+      head = (await store.append(branch, head, [say(`${n}`), say('and')], { turn })).head
+    }
+    const other = await store.create()
+    const elsewhere = { turn: { key: 'elsewhere', step: 0, status: 'complete' } } as const
+    await store.append(other.branch, null, [say('elsewhere')], elsewhere)
+    const every = (await store.listTurns(id)).items
+    const firsts = [6, 0, 2, 0, 3, 99, 2 ** 31 - 1]
+    const expected = every.filter(({ first }) => [0, 2, 6].includes(first))
+    assert.equal(expected.length, 3)
+    const list: Listing = page => store.listTurns(id, { ...page, firsts })
+    for (const size of [1, 2, 3, 100]) {
+      assert.deepEqual(await readInPagesOf(size, list), expected)
+      assert.deepEqual(await readInPagesOf(size, list, 'descending'), expected.toReversed())
+    }
+    const failed = await store.listTurns(id, { firsts, status: 'failed' })
+    assert.deepEqual(failed.items, [every[1]])
+    assert.deepEqual((await store.listTurns(id, { firsts: [] })).items, [])
+    for (const wrong of [[-1], [0.5], ['0'], [2 ** 31], 7, null])
+      await rejects(store.listTurns(id, { firsts: wrong as never }), 'invalid')
+  }),
+
   it('find a turn by its key, without reading the others', async ({ store }) => {
     const { conversation, branch } = await store.create()
     await store.append(branch, null, [say('a')], { turn: { key: 'k', step: 0, status: 'complete' } })

@@ -315,6 +315,12 @@ export const found: Readonly<Record<string, readonly (readonly [query: string, .
     ['lorem narwhal', 'blob'],
     ['"lorem ipsum" -narwhal -merganser', 'rows', 'blobs'],
   ],
+  // `axolotl` is the 37,501st word of its blob.
+  'phrases behind the 16,383rd word of a text': [
+    ['"amet axolotl lorem"', 'blob'],
+    ['axolotl ipsum', 'blob'],
+    ['"axolotl ipsum"'],
+  ],
   'hostile text': [
     ['DROP TABLE', 'hostile'],
     ["'; DROP TABLE skein_messages; --", 'hostile'],

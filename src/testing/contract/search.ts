@@ -28,12 +28,15 @@ function marked({ snippet }: SearchHit): string[] {
 
 const said = (text: string) => ({ role: 'user', content: text })
 
-/** One case for each group of the table, with the hits and their order. */
+/** One case for each group of the table, with the hits and their order: first of messages that are not in the
+ *  index yet, then of the index. */
 const tableCases = Object.entries(found).map(([group, rows]) =>
   it(`finds ${group}`, async world => {
     const planted = await plant(world)
-    for (const [query, ...expected] of rows) {
-      assert.deepEqual(await names(world.store, planted, query), expected, query)
+    for (const place of ['outside the index', 'in the index']) {
+      for (const [query, ...expected] of rows)
+        assert.deepEqual(await names(world.store, planted, query), expected, `${query} ${place}`)
+      await world.store.indexSearch()
     }
   }),
 )

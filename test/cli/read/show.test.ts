@@ -227,8 +227,8 @@ describe('the forks of branches', () => {
     ])
     expect(Object.fromEntries(forks.own)).toEqual({ main: 1, inside: 0, beside: 2, empty: 0 })
     expect(forks.siblings(d.head)).toEqual([
-      { id: c.head, branches: ['main'] },
-      { id: d.head, branches: ['beside'] },
+      { id: c.head, branch: 'main' },
+      { id: d.head, branch: 'beside' },
     ])
     expect(forks.siblings(a.head)).toEqual([])
   })

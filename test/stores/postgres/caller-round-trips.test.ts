@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createAgent } from '../../../src/agent/agent.ts'
+import { readHitGroups } from '../../../src/cli/read/hit-groups.ts'
 import type { Model } from '../../../src/core/model.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { countRequests, fillConversation, requestCounter } from './count-requests.ts'
@@ -34,6 +35,40 @@ it('reads what a list and a page show in a few round trips', async () => {
   expect(await count(() => store.readOverviews(items))).toBe(3)
   // The end of the path, its messages, and what is shown with them; the end of the transaction.
   expect(await count(() => store.readPathSection(head))).toBe(4)
+})
+
+it('names the models of hits in as many round trips, however many turns a conversation has', async () => {
+  const url = await freshDatabase()
+  {
+    await using store = await openPostgresStore(url, { indexing: 'manual' })
+    for (const [title, count] of [
+      ['short', 3],
+      ['long', 1_100],
+    ] as const) {
+      const { branch } = await store.create({ title })
+      let head = branch.head
+      for (let n = 0; n < count; n++) {
+        const said = { role: 'assistant', content: n === 1 ? `heron ${title}` : `${n}` } as const
+        const turn = { key: `t${n}`, step: 0, status: 'complete', model: `model-${n}` } as const
+        head = (await store.append(branch, head, [said], { turn })).head
+      }
+    }
+    await store.indexSearch()
+  }
+  const proxy = await startProxy(url)
+  await using store = await openPostgresStore(proxy.url, { pool: { max: 1 }, indexing: 'manual' })
+  const nothing = await countRequests(proxy, store, async () => {})
+  const counted: Record<string, number> = {}
+  for (const title of ['short', 'long']) {
+    const { items } = await store.search(`heron ${title}`)
+    const requests = await countRequests(proxy, store, async () => {
+      const [group] = await readHitGroups(store, items, () => null)
+      expect([group?.title, group?.hits.map(({ who }) => who)]).toEqual([title, ['model-1']])
+    })
+    counted[title] = requests - nothing
+  }
+  // The turn, the conversation, and twice the three of the resolved beginning of an id.
+  expect(counted).toEqual({ short: 8, long: 8 })
 })
 
 it('opens a database in one round trip', async () => {

@@ -30,6 +30,7 @@ it('reads a conversation in one round trip each', async () => {
     listMessages: s => s.listMessages({ conversationId: conversation.id, limit: 10 }),
     getConversation: s => s.getConversation(conversation.id),
     listTurns: s => s.listTurns(conversation.id, { status: 'open' }),
+    'listTurns, chosen': s => s.listTurns(conversation.id, { firsts: [0, 2, 58] }),
     findTurn: s => s.findTurn(conversation.id, 't1'),
     listSummaries: s => s.listSummaries(conversation.id),
     listEvents: s => s.listEvents(conversation.id),

@@ -22,6 +22,7 @@ const aboutTheWord = [
   'test/architecture.test.ts',
   'test/support/rules/words.ts',
   'test/support/rules/known.ts',
+  'test/support/rules/whole-lists.ts',
 ]
 
 /** What users type: a flag, its name in quotes, its declaration, and the noun of the origin documents. */
