@@ -41,6 +41,8 @@ export function words(writer: string, turn: number, i: number): string {
   return `${writer} ${turn} ${i}${long ? ` ${'blob '.repeat(4_000)}` : ''}`
 }
 
+const sleeper = new Int32Array(new SharedArrayBuffer(4))
+
 if (process.argv[1] === import.meta.filename) {
   const [target, writer, manner, turns] = process.argv.slice(2) as [string, string, Manner, string]
   await live(target, writer, manner, Number(turns))
@@ -103,6 +105,15 @@ async function appendUntilStored(
   }
 }
 
+/** Waits while the pipe is full: on a loaded machine, the reader may be slower than this process. */
 function tell(line: string): void {
-  writeSync(1, `${line}\n`)
+  for (;;) {
+    try {
+      writeSync(1, `${line}\n`)
+      return
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Atomics.wait(sleeper, 0, 0, 1)
+    }
+  }
 }
