@@ -6,7 +6,6 @@ import {
   highestOutside,
   type RunStart,
   type SeqRange,
-  splitAtForks,
   subtreeRanges,
 } from '../../src/core/runs.ts'
 import { processorTimer } from '../support/processor-time.ts'
@@ -153,45 +152,6 @@ describe('highestOutside', () => {
         expect(highestOutside(rangesOf(parents, head!), removed)).toBe(expected)
       }),
       { numRuns: 1_000 },
-    )
-  })
-})
-
-describe('splitAtForks', () => {
-  it('splits after each message that is the parent of another run', () => {
-    expect(splitAtForks(startsOf([-1, 0, 1, 2, 1, 4]), 6)).toEqual([
-      { lo: 0, hi: 1, parentSeq: -1 },
-      { lo: 2, hi: 3, parentSeq: 1 },
-      { lo: 4, hi: 5, parentSeq: 1 },
-    ])
-  })
-
-  it('leaves no fork inside a stretch, loses no message and keeps every parent', () => {
-    fc.assert(
-      fc.property(trees, parents => {
-        const stretches = splitAtForks(startsOf(parents), parents.length)
-        expect(seqsOf(stretches)).toEqual(parents.map((_, seq) => seq))
-        for (const { lo, hi, parentSeq } of stretches) {
-          expect(parentSeq).toBe(parents[lo])
-          for (let seq = lo; seq < hi; seq++) {
-            expect(parents.filter(parent => parent === seq)).toHaveLength(1)
-            expect(parents[seq + 1]).toBe(seq)
-          }
-        }
-      }),
-      { numRuns: 1_000 },
-    )
-  })
-
-  it('splits only at forks and at the starts of runs', () => {
-    fc.assert(
-      fc.property(trees, parents => {
-        const starts = startsOf(parents)
-        for (const { lo, parentSeq } of splitAtForks(starts, parents.length)) {
-          const isStart = starts.some(start => start.seq === lo)
-          if (!isStart) expect(starts.map(start => start.parentSeq)).toContain(parentSeq)
-        }
-      }),
     )
   })
 })
