@@ -42,21 +42,6 @@ export interface Stretch {
   readonly endedAt: Date
 }
 
-/** The last message that two paths share, or null. Both paths are in descending order. */
-export function commonSeq(a: readonly SeqRange[], b: readonly SeqRange[]): number | null {
-  let i = 0
-  let j = 0
-  while (i < a.length && j < b.length) {
-    const one = a[i]!
-    const other = b[j]!
-    const hi = Math.min(one.hi, other.hi)
-    if (hi >= one.lo && hi >= other.lo) return hi
-    if (one.lo > hi) i++
-    else j++
-  }
-  return null
-}
-
 /** Whether one of the ranges contains a seq. The ranges may be in any order. */
 export function containsSeq(ranges: readonly SeqRange[], seq: number): boolean {
   return ranges.some(range => range.lo <= seq && seq <= range.hi)

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  commonSeq,
   containsSeq,
   highestOutside,
   type RunStart,
@@ -46,40 +45,6 @@ const treeWith = (picks: number) =>
       parents,
       picked: picked.map(n => (parents.length === 0 ? 0 : n % parents.length)),
     }))
-
-describe('commonSeq', () => {
-  it('finds the last message that two paths share', () => {
-    expect(
-      commonSeq(
-        [
-          { lo: 7, hi: 9 },
-          { lo: 0, hi: 3 },
-        ],
-        [
-          { lo: 5, hi: 6 },
-          { lo: 0, hi: 2 },
-        ],
-      ),
-    ).toBe(2)
-  })
-
-  it('returns null if nothing is shared, and for an empty path', () => {
-    expect(commonSeq([{ lo: 0, hi: 4 }], [{ lo: 5, hi: 9 }])).toBeNull()
-    expect(commonSeq([], [{ lo: 5, hi: 9 }])).toBeNull()
-  })
-
-  it('agrees with a comparison message by message', () => {
-    fc.assert(
-      fc.property(treeWith(2), ({ parents, picked: [one, other] }) => {
-        fc.pre(parents.length > 0)
-        const shared = pathOf(parents, one!).filter(seq => pathOf(parents, other!).includes(seq))
-        const expected = shared.length === 0 ? null : Math.max(...shared)
-        expect(commonSeq(rangesOf(parents, one!), rangesOf(parents, other!))).toBe(expected)
-      }),
-      { numRuns: 1_000 },
-    )
-  })
-})
 
 describe('containsSeq', () => {
   it('includes both ends and nothing between ranges', () => {

@@ -146,6 +146,7 @@ export const samples: { readonly [N in StatementName]: ParamsOf<N> } = {
   messagesByPrefix: { lo: 'abcdef', hi: 'abcdeg' },
   setLabel: { conv, seq: 0, label: null },
   stretches: { conv, after: -1, limit: 10 },
+  runParents: { conv, runs: [0, 4], limit: 10 },
   runStarts: { conv, from: 0, parent_seq: -1, seq: -1, limit: 10 },
   children: { conv, seq: 0 },
   ...blobSamples(conv),

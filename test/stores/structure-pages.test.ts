@@ -1,19 +1,25 @@
 import { strict as assert } from 'node:assert'
+import { randomUUID } from 'node:crypto'
+import BetterSqlite3 from 'better-sqlite3'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ConversationId } from '../../src/core/ids.ts'
+import type { BranchInfo } from '../../src/core/branch.ts'
+import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { Page, PageOptions } from '../../src/core/listing.ts'
 import type { Message } from '../../src/core/message.ts'
 import { collectPages } from '../../src/core/pages.ts'
 import type { SaveItem, Store } from '../../src/core/ports.ts'
 import type { RunStart, Stretch } from '../../src/core/runs.ts'
+import type { Program, StatementResult } from '../../src/stores/engine/engine.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
+import { listBranches } from '../../src/stores/programs/branches.ts'
+import { sqliteEngine } from '../../src/stores/sqlite/engine.ts'
+import { openSqliteStore, sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { say } from '../../src/testing/contract/build.ts'
 import { splitAtForks } from '../support/split-at-forks.ts'
 import { freshDatabase, openPool } from './postgres/database.ts'
 
-/** Pages of stretches, of trees of many shapes, compared with the whole tree. */
+/** Pages of stretches and branches, of trees of many shapes, compared with the whole tree. */
 
 const database = freshDatabase()
 const drivers = [
@@ -97,6 +103,22 @@ function expectedStretches(messages: readonly Message[]): readonly (number | nul
 
 const shapeOf = ({ firstSeq, lastSeq, parentSeq }: Stretch) => [firstSeq, lastSeq, parentSeq]
 
+/** The base of each branch, by the paths of all messages. */
+function expectedBases(messages: readonly Message[], branches: readonly BranchInfo[]) {
+  const byId = new Map(messages.map(message => [message.id, message]))
+  const pathTo = (head: MessageId | null) => {
+    const path: MessageId[] = []
+    for (let at = head; at !== null; at = byId.get(at)!.parentId) path.push(at)
+    return path
+  }
+  const trunk = new Set(pathTo(branches[0]!.head))
+  return branches.map(({ head }, i) => {
+    const path = pathTo(head)
+    const shared = i === 0 ? -1 : path.findIndex(id => trunk.has(id))
+    return [path[shared] ?? null, shared < 0 ? path.length : shared]
+  })
+}
+
 async function readInPagesOf<T>(
   limit: number,
   list: (page: PageOptions) => Promise<Page<T>>,
@@ -117,15 +139,23 @@ describe.each(drivers)('on $name', ({ open, numRuns }) => {
   })
   afterAll(() => store.close())
 
-  it('pages of stretches match the whole tree, after deletions too', { timeout: 120_000 }, () =>
+  it('pages of stretches and branches match the whole tree, after deletions too', { timeout: 120_000 }, () =>
     fc.assert(
       fc.asyncProperty(rounds, async given => {
         const id = await makeTree(store, given)
         const messages = await messagesOf(store, id)
         const stretches = expectedStretches(messages)
+        const branches = (await store.listBranches(id, { limit: 10_000 })).items
+        const bases = expectedBases(messages, branches)
         for (const limit of [1, 2, 3, 10_000]) {
           const found = await readInPagesOf(limit, page => store.listStretches(id, page))
           assert.deepEqual(found.map(shapeOf), stretches, `stretches in pages of ${limit}`)
+          const listed = await readInPagesOf(limit, page => store.listBranches(id, page))
+          assert.deepEqual(
+            listed.map(one => [one.base, one.messagesSinceBase]),
+            bases,
+            `branches in pages of ${limit}`,
+          )
         }
       }),
       { numRuns, seed: 20_261_119 },
@@ -142,10 +172,25 @@ describe.each(drivers)('on $name', ({ open, numRuns }) => {
       const parent = i === 0 ? ids[1]! : { item: (i - 1) * 2 }
       items.push({ message: say(`chain ${i}`), parent }, { message: say(`beside ${i}`), parent: ids[2]! })
     }
-    await store.save(id, items)
+    const saved = await store.save(id, items)
+    for (const n of [0, 1, 2, 3, 4_000, 5_997, 5_998, 5_999])
+      await store.createBranch(id, saved[n]!, { name: `${n}` })
     const stretches = await readInPagesOf(100, page => store.listStretches(id, page))
     expect(stretches.map(shapeOf)).toEqual(expectedStretches(await messagesOf(store, id)))
     expect((await store.listStretches(id, { limit: 10_000 })).items).toEqual(stretches)
+    const branches = (await store.listBranches(id, { limit: 10_000 })).items
+    expect(branches.map(one => [one.base, one.messagesSinceBase])).toEqual([
+      [null, 3],
+      [ids[1], 1],
+      [ids[2], 1],
+      [ids[1], 2],
+      [ids[2], 1],
+      [ids[1], 2_001],
+      [ids[2], 1],
+      [ids[1], 3_000],
+      [ids[2], 1],
+    ])
+    expect(await readInPagesOf(2, page => store.listBranches(id, page))).toEqual(branches)
   })
 
   it('a page of stretches begins after the one before, whatever changes in between', async () => {
@@ -165,4 +210,43 @@ describe.each(drivers)('on $name', ({ open, numRuns }) => {
       [7, 7, 1],
     ])
   })
+})
+
+it('a page of branches that is read in pieces is read again if a message was deleted meanwhile', async () => {
+  const db = new BetterSqlite3(':memory:')
+  const store = await sqliteStore(db, { indexing: 'manual' })
+  const engine = sqliteEngine(db, { source: { now: Date.now, uuid: randomUUID }, owned: false })
+  const { conversation, branch } = await store.create()
+  const { id } = conversation
+  const { head } = await store.append(branch, null, [say('root')])
+  const items = Array.from({ length: 100 }, (_, n): SaveItem => {
+    // Two on each message, so that each of the path is a run.
+    const on = n - 2 - (n % 2)
+    return { message: say(`chain ${n}`), parent: on < 0 ? head : { item: on } }
+  })
+  const ids = await store.save(id, items)
+  await store.createBranch(id, ids.at(-2)!, { name: 'deep' })
+
+  const list = async (isSnapshot: boolean) => {
+    const program = listBranches(id, {}, { batch: 10, mostRuns: Number.POSITIVE_INFINITY, isSnapshot })
+    let step = program.next()
+    while (!step.done) {
+      const call = step.value
+      const result = await engine.query(function* (): Program<StatementResult> {
+        return yield call
+      })
+      if (call.name === 'runParents') await store.deleteMessages([ids[10]!], { recursive: true })
+      step = program.next(result)
+    }
+    return step.value
+  }
+  expect(await list(false)).toBeNull()
+  const listed = await store.listBranches(id)
+  expect(await list(true)).toEqual(listed)
+  expect(listed.items.map(one => [one.head, one.base])).toEqual([
+    [head, null],
+    [ids[8], head],
+  ])
+  await store.close()
+  db.close()
 })

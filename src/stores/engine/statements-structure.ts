@@ -26,4 +26,10 @@ export interface StructureStatements {
     { conv: Conv; from: number; parent_seq: number; seq: number; limit: number },
     { seq: number; parent_seq: number },
   ]
+  /** The parents of the first messages of these runs, and then of the runs above them, in steps of one run:
+   *  those asked for, their parents, and so on. `parent_run` is null if there is none. */
+  runParents: [
+    { conv: Conv; runs: readonly number[]; limit: number },
+    { run: number; parent_seq: number; parent_run: number | null },
+  ]
 }

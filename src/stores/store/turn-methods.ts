@@ -15,7 +15,7 @@ import * as summaries from '../programs/summaries.ts'
 import * as turns from '../programs/turns.ts'
 import { programStepper } from './program-stepper.ts'
 import type { StoreContext, TurnMethodName } from './store-with-hub.ts'
-import { listStretchesInPieces } from './structure-in-pieces.ts'
+import { listBranchesInPieces, listStretchesInPieces } from './structure-in-pieces.ts'
 
 /** The methods for branches, turns, events, approvals and summaries, which agents use. They are loaded when
  *  one of them is first called. */
@@ -26,7 +26,7 @@ export function turnMethods({ engine, newId }: StoreContext): Pick<Store, TurnMe
 
   return {
     listBranches: async (id, page = {}) =>
-      read(() => branches.listBranches(conversationId(id), checked.checkPage(page))),
+      listBranchesInPieces(engine, conversationId(id), checked.checkPage(page)),
     findByTask: async (task, project = null) => {
       const wanted = taskRef(task, project)
       return read(() => conversations.findByTask(wanted, now()))

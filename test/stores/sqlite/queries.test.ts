@@ -231,6 +231,7 @@ describe('the query plans of SQLite', () => {
         'SEARCH x USING COVERING INDEX skein_messages_seq (conv=? AND seq>?)',
       ],
     ],
+    ['runParents', [`SEARCH f ${seq} (conv=? AND seq=?)`, `SEARCH p ${seq} (conv=? AND seq=?) LEFT-JOIN`]],
     [
       'runStarts',
       ['SEARCH skein_messages USING INDEX skein_messages_fork (conv=? AND (parent_seq,seq)>(?,?))'],

@@ -52,8 +52,23 @@ const stretches = `
   LEFT JOIN ${at('x.id', 'f.parent_seq')} u ON true
   WHERE w.hi <= w.lo + 1 ORDER BY w.p`
 
+/** UNION, so that a run is read once. If damage says that a parent is after its child, the climb ends there
+ *  instead of looping. */
+const runParents = `
+  WITH RECURSIVE r(run, parent_seq, parent_run) AS (
+    SELECT f.seq, f.parent_seq, p.run FROM unnest(@runs::int[]) AS v(run)
+    JOIN ${at('x.seq, x.parent_seq', 'v.run')} f ON true
+    LEFT JOIN ${at('x.run', 'f.parent_seq')} p ON true
+    UNION
+    SELECT f.seq, f.parent_seq, p.run FROM r
+    JOIN ${at('x.seq, x.parent_seq', 'r.parent_run')} f ON r.parent_run < r.run
+    LEFT JOIN ${at('x.run', 'f.parent_seq')} p ON true
+  )
+  SELECT run, parent_seq, parent_run FROM r LIMIT @limit::bigint`
+
 export const structureQueries = {
   stretches,
+  runParents,
   runStarts: `
     SELECT seq, parent_seq FROM skein.messages
     WHERE tenant = @tenant::text AND conv = @conv::uuid AND run = seq

@@ -47,8 +47,24 @@ const stretches = `
   LEFT JOIN skein_messages u ON u.conv = @conv AND u.seq = f.parent_seq
   WHERE w.hi <= w.lo + 1 ORDER BY w.p`
 
+/** UNION, so that a run is read once. If damage says that a parent is after its child, the climb ends there
+ *  instead of looping. */
+const runParents = `
+  WITH RECURSIVE r(run, parent_seq, parent_run) AS (
+    SELECT f.seq, f.parent_seq, p.run FROM json_each(@runs) v
+    CROSS JOIN skein_messages f ON f.conv = @conv AND f.seq = v.value
+    LEFT JOIN skein_messages p ON p.conv = @conv AND p.seq = f.parent_seq
+    UNION
+    SELECT f.seq, f.parent_seq, p.run FROM r
+    CROSS JOIN skein_messages f ON f.conv = @conv AND f.seq = r.parent_run AND r.parent_run < r.run
+    LEFT JOIN skein_messages p ON p.conv = @conv AND p.seq = f.parent_seq
+    LIMIT +@limit
+  )
+  SELECT run, parent_seq, parent_run FROM r`
+
 export const structureQueries = {
   stretches,
+  runParents,
   runStarts: `
     SELECT seq, parent_seq FROM skein_messages INDEXED BY skein_messages_fork
     WHERE conv = @conv AND run = seq AND (parent_seq, seq) > (@parent_seq, @seq) AND seq >= @from
