@@ -42,6 +42,8 @@ export function reads(store: Store, main: BranchRef, head: MessageId): Calls {
     listPath: () => store.listPath(head, { limit: 1_000 }),
     'listPath, the newest': () => store.listPath(head),
     'tail of 128k tokens': () => store.tail(head, { tokens: 128_000 }),
+    'findWithTail, by a key': () => store.findWithTail('long', { tokens: 128_000 }),
+    'findWithTail, with summaries': () => store.findWithTail(main, { messages: 40 }, { summaries: 10 }),
     listStretches: () => store.listStretches(id),
     listTurns: () => store.listTurns(id),
     'listTurns, newest first': () => store.listTurns(id, { order: 'descending', limit: 1_000 }),

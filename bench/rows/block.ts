@@ -34,6 +34,7 @@ import {
   turnsAndTasks,
   writes,
 } from './block-calls.ts'
+import { type ForkArgs, fillForks, forkCalls } from './block-forks.ts'
 
 /** How long each method of a store keeps the event loop from turning, in a store whose first conversation has
  *  a million messages. */
@@ -98,6 +99,14 @@ async function blocks({ file }: FillArgs): Promise<Blocks> {
   return { found, called: [...called], methods }
 }
 
+async function forkBlocks({ file }: ForkArgs): Promise<Blocks['found']> {
+  const store = await openSqliteStore(file)
+  const found: Blocks['found'] = {}
+  for (const [name, call] of Object.entries(forkCalls(store))) found[name] = await middleBlock(tries, call)
+  await store.close()
+  return found
+}
+
 async function upkeepBlocks({ file }: FillArgs): Promise<Blocks> {
   const { store, called, methods } = noted(await openSqliteStore(file))
   const main = { conversationId: workId(0) as ConversationId, name: 'main' }
@@ -156,18 +165,36 @@ function shownWait({ queuedMs, stolenMs }: Block): string {
   return stolenMs ? `${queued}; the host took ${stolenMs} ms from the processors` : queued
 }
 
+function linesOf(at: string, found: Blocks['found']): readonly Line[] {
+  return Object.entries(found).map(([name, block]) => {
+    const { ms } = block
+    const isLarge = name.endsWith('10 MB')
+    return {
+      work: `longest block at ${at}: ${name}`,
+      ours: time(ms * 1_000),
+      ...(isLarge
+        ? { note: `${(ms / 10).toFixed(1)} ms per MB` }
+        : { value: ms, goal: 50, note: `the goal is in ms${shownWait(block)}`, why: whyLong(name) }),
+    }
+  })
+}
+
+/** Fills a file that is kept for later runs, unless it is there. */
+async function fillOnce(kept: string, fill: (file: string) => Promise<unknown>): Promise<void> {
+  if (existsSync(kept)) return
+  const file = `${kept}-unfinished`
+  await fill(file)
+  renameSync(file, kept)
+}
+
 export const blockSuite: Suite = {
   name: 'block',
   when: 'byName',
-  tasks: { fill, blocks, upkeepBlocks },
+  tasks: { fill, fillForks, blocks, forkBlocks, upkeepBlocks },
   async run(bench) {
     const count = bench.scale.searched
     const kept = join(bench.files, `block-${count}.db`)
-    if (!existsSync(kept)) {
-      const file = `${kept}-unfinished`
-      await inFreshProcess({ suite: 'block', task: 'fill', args: { file, count } })
-      renameSync(file, kept)
-    }
+    await fillOnce(kept, file => inFreshProcess({ suite: 'block', task: 'fill', args: { file, count } }))
     const args: FillArgs = { file: join(bench.place, 'block.db'), count }
     copyFileSync(kept, args.file)
     // Otherwise the first checkpoint waits for the whole copy.
@@ -176,21 +203,22 @@ export const blockSuite: Suite = {
     closeSync(copied)
     const calls = await inFreshProcess<Blocks>({ suite: 'block', task: 'blocks', args })
     const whole = await inFreshProcess<Blocks>({ suite: 'block', task: 'upkeepBlocks', args })
-    const found = { ...calls.found, ...whole.found }
     const called = new Set([...calls.called, ...whole.called])
     const missing = calls.methods.filter(name => !called.has(name))
-    const at = `${count.toLocaleString('en')} messages`
-    const lines = Object.entries(found).map(([name, block]): Line => {
-      const { ms } = block
-      const isLarge = name.endsWith('10 MB')
-      return {
-        work: `longest block at ${at}: ${name}`,
-        ours: time(ms * 1_000),
-        ...(isLarge
-          ? { note: `${(ms / 10).toFixed(1)} ms per MB` }
-          : { value: ms, goal: 50, note: `the goal is in ms${shownWait(block)}`, why: whyLong(name) }),
-      }
+    const forks = count / 10
+    const forked = join(bench.files, `block-forks-${forks}.db`)
+    await fillOnce(forked, file =>
+      inFreshProcess({ suite: 'block', task: 'fillForks', args: { file, forks } }),
+    )
+    const shapes = await inFreshProcess<Blocks['found']>({
+      suite: 'block',
+      task: 'forkBlocks',
+      args: { file: forked },
     })
+    const lines = [
+      ...linesOf(`${count.toLocaleString('en')} messages`, { ...calls.found, ...whole.found }),
+      ...linesOf(`${forks.toLocaleString('en')} forks`, shapes),
+    ]
     const rowless = {
       work: 'methods of a store without a row',
       ours: `${missing.length}`,

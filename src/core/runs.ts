@@ -18,11 +18,6 @@ export interface RunStart {
   readonly parentSeq: number
 }
 
-/** A range without a fork, and the seq of its parent (-1 for a root). */
-export interface SeqStretch extends SeqRange {
-  readonly parentSeq: number
-}
-
 /** A range of messages without a fork: the unit in which a tree is drawn. */
 export interface Stretch {
   /** The oldest message of the stretch. */
@@ -45,21 +40,6 @@ export interface Stretch {
   readonly startedAt: Date
   /** The time of the last message. */
   readonly endedAt: Date
-}
-
-/** The last message that two paths share, or null. Both paths are in descending order. */
-export function commonSeq(a: readonly SeqRange[], b: readonly SeqRange[]): number | null {
-  let i = 0
-  let j = 0
-  while (i < a.length && j < b.length) {
-    const one = a[i]!
-    const other = b[j]!
-    const hi = Math.min(one.hi, other.hi)
-    if (hi >= one.lo && hi >= other.lo) return hi
-    if (one.lo > hi) i++
-    else j++
-  }
-  return null
 }
 
 /** Whether one of the ranges contains a seq. The ranges may be in any order. */
@@ -109,25 +89,6 @@ export function highestOutside(path: readonly SeqRange[], removed: readonly SeqR
     }
   }
   return null
-}
-
-/** The runs of a conversation, cut after each message that is the parent of another run. */
-export function splitAtForks(starts: readonly RunStart[], end: number): SeqStretch[] {
-  const forks = Float64Array.from(starts, start => start.parentSeq).sort()
-  const stretches: SeqStretch[] = []
-  let next = 0
-  for (let i = 0; i < starts.length; i++) {
-    const hi = (starts[i + 1]?.seq ?? end) - 1
-    let { seq: lo, parentSeq } = starts[i]!
-    while (lo <= hi) {
-      while (next < forks.length && forks[next]! < lo) next++
-      const cut = Math.min(hi, forks[next] ?? hi)
-      stretches.push({ lo, hi: cut, parentSeq })
-      parentSeq = cut
-      lo = cut + 1
-    }
-  }
-  return stretches
 }
 
 /** The index of the run that contains a seq, or -1 if the seq precedes all of them. */

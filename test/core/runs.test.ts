@@ -1,12 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  commonSeq,
   containsSeq,
   highestOutside,
   type RunStart,
   type SeqRange,
-  splitAtForks,
   subtreeRanges,
 } from '../../src/core/runs.ts'
 import { processorTimer } from '../support/processor-time.ts'
@@ -47,40 +45,6 @@ const treeWith = (picks: number) =>
       parents,
       picked: picked.map(n => (parents.length === 0 ? 0 : n % parents.length)),
     }))
-
-describe('commonSeq', () => {
-  it('finds the last message that two paths share', () => {
-    expect(
-      commonSeq(
-        [
-          { lo: 7, hi: 9 },
-          { lo: 0, hi: 3 },
-        ],
-        [
-          { lo: 5, hi: 6 },
-          { lo: 0, hi: 2 },
-        ],
-      ),
-    ).toBe(2)
-  })
-
-  it('returns null if nothing is shared, and for an empty path', () => {
-    expect(commonSeq([{ lo: 0, hi: 4 }], [{ lo: 5, hi: 9 }])).toBeNull()
-    expect(commonSeq([], [{ lo: 5, hi: 9 }])).toBeNull()
-  })
-
-  it('agrees with a comparison message by message', () => {
-    fc.assert(
-      fc.property(treeWith(2), ({ parents, picked: [one, other] }) => {
-        fc.pre(parents.length > 0)
-        const shared = pathOf(parents, one!).filter(seq => pathOf(parents, other!).includes(seq))
-        const expected = shared.length === 0 ? null : Math.max(...shared)
-        expect(commonSeq(rangesOf(parents, one!), rangesOf(parents, other!))).toBe(expected)
-      }),
-      { numRuns: 1_000 },
-    )
-  })
-})
 
 describe('containsSeq', () => {
   it('includes both ends and nothing between ranges', () => {
@@ -153,45 +117,6 @@ describe('highestOutside', () => {
         expect(highestOutside(rangesOf(parents, head!), removed)).toBe(expected)
       }),
       { numRuns: 1_000 },
-    )
-  })
-})
-
-describe('splitAtForks', () => {
-  it('splits after each message that is the parent of another run', () => {
-    expect(splitAtForks(startsOf([-1, 0, 1, 2, 1, 4]), 6)).toEqual([
-      { lo: 0, hi: 1, parentSeq: -1 },
-      { lo: 2, hi: 3, parentSeq: 1 },
-      { lo: 4, hi: 5, parentSeq: 1 },
-    ])
-  })
-
-  it('leaves no fork inside a stretch, loses no message and keeps every parent', () => {
-    fc.assert(
-      fc.property(trees, parents => {
-        const stretches = splitAtForks(startsOf(parents), parents.length)
-        expect(seqsOf(stretches)).toEqual(parents.map((_, seq) => seq))
-        for (const { lo, hi, parentSeq } of stretches) {
-          expect(parentSeq).toBe(parents[lo])
-          for (let seq = lo; seq < hi; seq++) {
-            expect(parents.filter(parent => parent === seq)).toHaveLength(1)
-            expect(parents[seq + 1]).toBe(seq)
-          }
-        }
-      }),
-      { numRuns: 1_000 },
-    )
-  })
-
-  it('splits only at forks and at the starts of runs', () => {
-    fc.assert(
-      fc.property(trees, parents => {
-        const starts = startsOf(parents)
-        for (const { lo, parentSeq } of splitAtForks(starts, parents.length)) {
-          const isStart = starts.some(start => start.seq === lo)
-          if (!isStart) expect(starts.map(start => start.parentSeq)).toContain(parentSeq)
-        }
-      }),
     )
   })
 })

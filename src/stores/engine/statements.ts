@@ -24,6 +24,7 @@ import type { EventStatements, FollowStatements } from './statements-events.ts'
 import type { OverviewStatements } from './statements-overview.ts'
 import type { RecordStatements } from './statements-records.ts'
 import type { SearchStatements } from './statements-search.ts'
+import type { StructureStatements } from './statements-structure.ts'
 import type { TailStatements } from './statements-tails.ts'
 import type { TaskStatements } from './statements-tasks.ts'
 import type { TokenStatements } from './statements-tokens.ts'
@@ -64,6 +65,7 @@ export interface Statements
     OverviewStatements,
     RecordStatements,
     SearchStatements,
+    StructureStatements,
     TailStatements,
     TaskStatements,
     TokenStatements,
@@ -202,22 +204,6 @@ export interface Statements
   listMessagesDown: Statements['listMessages']
   messagesByPrefix: [{ lo: string; hi: string }, { id: string; conversation_id: string }]
   setLabel: [AtSeq & { label: string | null }, never]
-  /** Every message that does not directly follow its parent, ascending. */
-  runStarts: [InConv, { seq: number; parent_seq: number }]
-  /** The first message of each stretch, and the last one that still exists. */
-  stretchEnds: [
-    InConv & { stretches: readonly { lo: number; hi: number }[] },
-    {
-      lo: number
-      first_id: string
-      first_at: number
-      before_tokens: number
-      last_seq: number
-      last_id: string
-      last_at: number
-      path_tokens: number
-    },
-  ]
   children: [AtSeq, { seq: number }]
 
   // Turns and drafts

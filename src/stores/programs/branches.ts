@@ -2,10 +2,10 @@ import type { AgentLink, Branch, BranchInfo, BranchRef, NewAgentLink, NewBranch 
 import { ConflictError, checkNotOwned, InvalidError, KeyReusedError } from '../../core/errors.ts'
 import type { ConversationId, MessageId } from '../../core/ids.ts'
 import type { Page, PageOptions } from '../../core/listing.ts'
-import { commonSeq } from '../../core/runs.ts'
 import { all, countChanges, first, type Program, run } from '../engine/engine.ts'
 import { branchFromRow, linkFromRow } from '../engine/row-to-value.ts'
 import type { BranchRow, Conv, LinkRow, PositionRow } from '../engine/rows.ts'
+import { baseFinder } from './branch-bases.ts'
 import { getConversation } from './conversations.ts'
 import { defaultLimit, pageOf, readCursor } from './cursor.ts'
 import { beforeRoots, headFields } from './insert-message.ts'
@@ -13,46 +13,83 @@ import { freeKey, giveKey, takeKey } from './keys.ts'
 import { convOf, lockBranch, lockLiving, needBranch, needConversation, needMessageIn } from './lookup.ts'
 import { heldBy } from './steps.ts'
 
-export function* listBranches(id: ConversationId, page: PageOptions): Program<Page<BranchInfo>> {
+/** How branches are listed. */
+export interface BranchReading {
+  /** Most branches that one statement reads. */
+  readonly batch: number
+  /** Returns null if it would read more runs to find where the branches leave the trunk. */
+  readonly mostRuns: number
+  /** Whether all statements see the same state. Otherwise it returns null if a message is missing. */
+  readonly isSnapshot: boolean
+}
+
+const atOnce: BranchReading = {
+  batch: Number.POSITIVE_INFINITY,
+  mostRuns: Number.POSITIVE_INFINITY,
+  isSnapshot: true,
+}
+
+export function* listBranches(
+  id: ConversationId,
+  page: PageOptions,
+  { batch, mostRuns, isSnapshot }: BranchReading = atOnce,
+): Program<Page<BranchInfo> | null> {
   const { conv, active_branch } = yield* needConversation(id)
   const { limit = defaultLimit, after } = page
-  const start = { created_at: Number.MIN_SAFE_INTEGER, not_main: 0, name: '' }
-  const found = yield* all('listBranches', {
-    conv,
-    ...(after === undefined ? start : branchAfter(after)),
-    limit: limit + 1,
-  })
-  const rows = found.slice(0, limit)
-  const oldest = after === undefined ? rows[0] : yield* first('listBranches', { conv, ...start, limit: 1 })
-  // Most conversations have one branch, which shares nothing with another.
-  const isAlone = rows.every(row => row.name === oldest?.name)
-  const trunk = isAlone ? [] : yield* all('pathRuns', { conv, seq: oldest!.head_seq })
-  const bases: (number | null)[] = []
-  for (const row of rows) {
-    const isOldest = row.name === oldest!.name
-    bases.push(isOldest ? null : commonSeq(trunk, yield* all('pathRuns', { conv, seq: row.head_seq })))
+  const found: BranchRow[] = []
+  for (let from = after === undefined ? beforeAll : branchAfter(after); ; from = keyOf(found.at(-1)!)) {
+    const wanted = Math.min(limit + 1 - found.length, batch)
+    const rows = yield* all('listBranches', { conv, ...from, limit: wanted })
+    found.push(...rows)
+    if (rows.length < wanted || found.length > limit) break
   }
-  const seqs = bases.filter(seq => seq !== null)
-  const places = seqs.length === 0 ? [] : yield* all('placesAt', { conv, seqs })
-  const bySeq = new Map(places.map(place => [place.seq, place]))
-  const items = rows.map((row, i) => {
-    const seq = bases[i] ?? null
-    const base = seq === null ? undefined : bySeq.get(seq)
-    return {
-      ...branchFromRow(id, row),
-      active: row.name === active_branch,
-      base: (base?.id ?? null) as MessageId | null,
-      messagesSinceBase: row.head_depth - (base?.depth ?? -1),
+  const oldest =
+    after === undefined ? found[0] : yield* first('listBranches', { conv, ...beforeAll, limit: 1 })
+  const finder = baseFinder(conv, oldest ?? noHead, mostRuns)
+  const shown = found.slice(0, limit)
+  const items: BranchInfo[] = []
+  while (items.length < shown.length) {
+    const rows = shown.slice(items.length, items.length + batch)
+    // The oldest branch is the trunk. Most conversations have no other.
+    const seqs = yield* finder.basesOf(rows.map(row => (row.name === oldest?.name ? noHead : row)))
+    if (!seqs) return null
+    const wanted = [...new Set(seqs.filter(seq => seq !== null))]
+    const places = wanted.length === 0 ? [] : yield* all('placesAt', { conv, seqs: wanted })
+    if (!isSnapshot && (finder.lacksMessages() || places.length < wanted.length)) return null
+    const bySeq = new Map(places.map(place => [place.seq, place]))
+    for (const [i, row] of rows.entries()) {
+      const base = bySeq.get(seqs[i] ?? -1)
+      items.push({
+        ...branchFromRow(id, row),
+        active: row.name === active_branch,
+        base: (base?.id ?? null) as MessageId | null,
+        messagesSinceBase: row.head_depth - (base?.depth ?? -1),
+      })
     }
-  })
+  }
   return { ...pageOf(found, page, row => row, branchPosition), items }
 }
 
-function branchPosition(row: BranchRow): readonly (string | number)[] {
-  return [row.created_at, row.name === 'main' ? 0 : 1, row.name]
+const noHead = { head_seq: -1, head_run: -1 }
+
+/** A position in the order of branches: oldest first, and `main` first among those of one moment. */
+interface BranchKey {
+  readonly created_at: number
+  readonly not_main: number
+  readonly name: string
 }
 
-function branchAfter(cursor: string): { created_at: number; not_main: number; name: string } {
+const beforeAll: BranchKey = { created_at: Number.MIN_SAFE_INTEGER, not_main: 0, name: '' }
+
+function keyOf({ created_at, name }: BranchRow): BranchKey {
+  return { created_at, not_main: name === 'main' ? 0 : 1, name }
+}
+
+function branchPosition(row: BranchRow): readonly (string | number)[] {
+  return Object.values(keyOf(row))
+}
+
+function branchAfter(cursor: string): BranchKey {
   const [created_at, not_main, name] = readCursor(cursor, ['number', 'seq', 'string'])
   return { created_at: created_at as number, not_main: not_main as number, name: name as string }
 }

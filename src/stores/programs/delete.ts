@@ -111,12 +111,15 @@ function* rangesToDelete(
   recursive: boolean,
 ): Program<SeqRange[]> {
   const { conv, next_seq } = conversation
-  if (recursive)
+  if (recursive) {
+    // Everything below a message is after it.
+    const starts = yield* runStarts(conv, Math.min(...located.map(row => row.run)))
     return subtreeRanges(
-      yield* runStarts(conv),
+      starts,
       next_seq,
       located.map(row => row.seq),
     )
+  }
   const named = new Set(located.map(row => row.seq))
   for (const row of located) {
     const children = yield* all('children', { conv, seq: row.seq })

@@ -11,11 +11,11 @@ import { addEvents, listEvents } from '../programs/events.ts'
 import { readPathSection } from '../programs/path-section.ts'
 import * as find from '../programs/resolve.ts'
 import { setLabel } from '../programs/save.ts'
-import { listStretches } from '../programs/structure.ts'
 import * as summaries from '../programs/summaries.ts'
 import * as turns from '../programs/turns.ts'
 import { programStepper } from './program-stepper.ts'
 import type { StoreContext, TurnMethodName } from './store-with-hub.ts'
+import { listBranchesInPieces, listStretchesInPieces } from './structure-in-pieces.ts'
 
 /** The methods for branches, turns, events, approvals and summaries, which agents use. They are loaded when
  *  one of them is first called. */
@@ -26,7 +26,7 @@ export function turnMethods({ engine, newId }: StoreContext): Pick<Store, TurnMe
 
   return {
     listBranches: async (id, page = {}) =>
-      read(() => branches.listBranches(conversationId(id), checked.checkPage(page))),
+      listBranchesInPieces(engine, conversationId(id), checked.checkPage(page)),
     findByTask: async (task, project = null) => {
       const wanted = taskRef(task, project)
       return read(() => conversations.findByTask(wanted, now()))
@@ -39,7 +39,7 @@ export function turnMethods({ engine, newId }: StoreContext): Pick<Store, TurnMe
     readPathSection: async (end, options = {}) =>
       read(() => readPathSection(messageId(end), checked.checkPathSection(options))),
     listStretches: async (id, page = {}) =>
-      read(() => listStretches(conversationId(id), checked.checkPage(page))),
+      listStretchesInPieces(engine, conversationId(id), checked.checkPage(page)),
     readBlob: async hash => programStepper(engine)(readBlob(checkHash(hash, 'hash'))),
     listTurns: async (id, options = {}) =>
       query(() => turns.listTurns(conversationId(id), checked.checkTurnListing(options))),

@@ -34,6 +34,7 @@ it('reads a conversation in one round trip each', async () => {
     findTurn: s => s.findTurn(conversation.id, 't1'),
     listSummaries: s => s.listSummaries(conversation.id),
     listEvents: s => s.listEvents(conversation.id),
+    listStretches: s => s.listStretches(conversation.id),
     'a missing conversation': s => expect(s.listEvents(randomUUID())).rejects.toThrow(NotFoundError),
   }
   const nothing = await countRequests(proxy, store, async () => {})

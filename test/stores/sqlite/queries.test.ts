@@ -220,7 +220,22 @@ describe('the query plans of SQLite', () => {
     ],
     ['listMessages', [`SEARCH m ${seq} (conv=? AND seq>? AND seq<?)`]],
     ['listMessagesDown', [`SEARCH m ${seq} (conv=? AND seq>? AND seq<?)`]],
-    ['runStarts', ['SEARCH skein_messages USING INDEX skein_messages_fork (conv=?)']],
+    [
+      'stretches',
+      [
+        `SEARCH m ${seq} (conv=? AND seq=?)`,
+        'SEARCH f USING INDEX skein_messages_fork (conv=? AND parent_seq>?)',
+        `SEARCH g ${seq} (conv=? AND seq=?) LEFT-JOIN`,
+        `SEARCH y ${seq} (conv=? AND seq=?)`,
+        'SEARCH x USING COVERING INDEX skein_messages_seq (conv=? AND seq<?)',
+        'SEARCH x USING COVERING INDEX skein_messages_seq (conv=? AND seq>?)',
+      ],
+    ],
+    ['runParents', [`SEARCH f ${seq} (conv=? AND seq=?)`, `SEARCH p ${seq} (conv=? AND seq=?) LEFT-JOIN`]],
+    [
+      'runStarts',
+      ['SEARCH skein_messages USING INDEX skein_messages_fork (conv=? AND (parent_seq,seq)>(?,?))'],
+    ],
     ['children', ['SEARCH skein_messages USING INDEX skein_messages_fork (conv=? AND parent_seq=?)']],
     [
       'candidates',

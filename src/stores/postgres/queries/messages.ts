@@ -141,19 +141,6 @@ export const messageQueries = {
   setLabel: `
     UPDATE skein.messages SET label = @label::text
     WHERE tenant = @tenant::text AND conv = @conv::uuid AND seq = @seq::int`,
-  runStarts: `
-    SELECT seq, parent_seq FROM skein.messages
-    WHERE tenant = @tenant::text AND conv = @conv::uuid AND run = seq ORDER BY seq`,
-  stretchEnds: `
-    SELECT f.seq AS lo, f.id AS first_id, f.at AS first_at, f.path_tokens - f.tokens AS before_tokens,
-      l.seq AS last_seq, l.id AS last_id, l.at AS last_at, l.path_tokens
-    FROM json_to_recordset(@stretches::json) AS w(lo int, hi int)
-    JOIN ${at('x.seq, x.id, x.at, x.path_tokens, x.tokens', 'w.lo')} f ON true
-    JOIN LATERAL (
-      SELECT x.seq, x.id, x.at, x.path_tokens FROM skein.messages x
-      WHERE x.tenant = @tenant::text AND x.conv = @conv::uuid AND x.seq <= w.hi
-      ORDER BY x.seq DESC LIMIT 1) l ON true
-    ORDER BY f.seq`,
   children: `
     SELECT seq FROM skein.messages
     WHERE tenant = @tenant::text AND conv = @conv::uuid AND seq = @seq::int + 1 AND parent_seq = @seq::int

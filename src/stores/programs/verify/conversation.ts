@@ -66,7 +66,7 @@ function* withStanding(conversation: RawConversationRow, { list }: FindingList):
     severity === 'damage' && seq !== null && branch === null
   if (!list.some(isAsked)) return list
   try {
-    const starts = yield* runStarts(conversation.conv)
+    const starts = yield* runStarts(conversation.conv, 0)
     return list.map(finding => {
       if (!isAsked(finding)) return finding
       const seq = finding.seq!

@@ -7,6 +7,7 @@ import { messageQueries } from './messages.ts'
 import { overviewQueries } from './overview.ts'
 import { recordQueries } from './records.ts'
 import { searchQueries } from './search.ts'
+import { structureQueries } from './structure.ts'
 import { taskQueries } from './tasks.ts'
 import { tokenQueries } from './tokens.ts'
 import { turnQueries } from './turns-summaries-events.ts'
@@ -19,6 +20,7 @@ export const queries: Queries = {
   ...conversationQueries,
   ...listQueries,
   ...messageQueries,
+  ...structureQueries,
   ...turnQueries,
   ...taskQueries,
   ...followQueries,

@@ -126,17 +126,6 @@ export const messageQueries = {
     SELECT m.id, c.id AS conversation_id FROM skein_messages m JOIN skein_conversations c ON c.c = m.conv
     WHERE m.id >= @lo AND m.id < @hi ORDER BY m.id LIMIT 11`,
   setLabel: `UPDATE skein_messages SET label = @label WHERE conv = @conv AND seq = @seq`,
-  runStarts: `
-    SELECT seq, parent_seq FROM skein_messages INDEXED BY skein_messages_fork
-    WHERE conv = @conv AND run = seq ORDER BY seq`,
-  stretchEnds: `
-    SELECT f.seq AS lo, f.id AS first_id, f.at AS first_at, f.path_tokens - f.tokens AS before_tokens,
-      l.seq AS last_seq, l.id AS last_id, l.at AS last_at, l.path_tokens
-    FROM json_each(@stretches) w
-    CROSS JOIN skein_messages f ON f.conv = @conv AND f.seq = w.value ->> 'lo'
-    CROSS JOIN skein_messages l ON l.conv = @conv AND l.seq = (
-      SELECT max(x.seq) FROM skein_messages x WHERE x.conv = @conv AND x.seq <= w.value ->> 'hi')
-    ORDER BY f.seq`,
   children: `
     SELECT seq FROM skein_messages WHERE conv = @conv AND seq = @seq + 1 AND parent_seq = @seq
     UNION ALL
