@@ -131,6 +131,7 @@ it('control: gives errors to processes that do not wait', { timeout: 90_000 }, a
   const errors = accounts.flatMap(one => one.errors)
   note('errors', errors.length)
   expect(errors.length).toBeGreaterThan(0)
-  expect(errors.length).toBeGreaterThan(0)
-  for (const error of errors) expect(error).toMatch(/^UnavailableError: another process .*is using the store/)
+  // The thread of a member writes its index, and may have the lock when its holder is looked up.
+  const locked = /^UnavailableError: another (process|connection of this process) .*is using the store/
+  for (const error of errors) expect(error).toMatch(locked)
 })
