@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -36,6 +36,8 @@ const scale = scales[values.quick ? 'quick' : 'normal']
 const place = mkdtempSync(join(tmpdir(), 'skein-bench-'))
 process.on('exit', () => rmSync(place, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
+
+if (values.files !== undefined) mkdirSync(values.files, { recursive: true })
 
 function isWanted({ name, when }: Suite): boolean {
   if (positionals.length > 0) return positionals.includes(name)
