@@ -9,8 +9,10 @@ export const branchSchema = z
     head: idSchema.nullable(),
     key: z.string().nullable(),
     title: z.string().nullable(),
-    base: idSchema.nullable().describe('the last message that it shares with another branch'),
-    own_messages: countSchema,
+    base: idSchema
+      .nullable()
+      .describe('the last message that it shares with the oldest branch; null for that one'),
+    own_messages: countSchema.describe('messages that are on no other branch'),
     path_messages: countSchema,
     created_at: timeSchema,
     updated_at: timeSchema,
