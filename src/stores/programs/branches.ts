@@ -86,7 +86,8 @@ function keyOf({ created_at, name }: BranchRow): BranchKey {
 }
 
 function branchPosition(row: BranchRow): readonly (string | number)[] {
-  return Object.values(keyOf(row))
+  const { created_at, not_main, name } = keyOf(row)
+  return [created_at, not_main, name]
 }
 
 function branchAfter(cursor: string): BranchKey {

@@ -8,9 +8,9 @@ import { storedDate } from '../engine/stored-fields.ts'
 import { defaultLimit, numberAfter, pageOf } from './cursor.ts'
 import { convOf } from './lookup.ts'
 
-/** The tree as stretches without forks, for a viewer. Reads no body. The cursor is the last seq of a page:
- *  its stretch never grows, so the next page begins after it whatever is written or deleted meanwhile. A
- *  statement reads at most `batch` stretches. */
+/** The tree as stretches without forks, for a viewer. Reads no body. The cursor is the last seq of a page.
+ *  The stretch that ends there never grows, so the next page begins after it, even if messages are written or
+ *  deleted meanwhile. A statement reads at most `batch` stretches. */
 export function* listStretches(
   id: ConversationId,
   page: PageOptions,

@@ -135,7 +135,8 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
       const write = { program, mode, resolve: resolve as (value: unknown) => void, reject }
       waiting.push({ ...write, making: null, values: [], isAlone: false, isHere: false })
     })
-    // Another callback of this tick has written, such as that of another request: further ones may follow.
+    // Another callback of this tick has written, such as that of another request, and further ones may
+    // follow. Or the write is a long one, for the thread.
     if (state === 'idle') {
       state = 'collecting'
       writeInNextTick()
