@@ -96,7 +96,7 @@ describe('the setting prepared', () => {
     const misspelt = openPostgresStore(`${url}${separator}prepared=no`)
     await expect(misspelt).rejects.toMatchObject({
       code: 'invalid',
-      message: /prepared.*neither auto nor off/,
+      message: expect.stringMatching(/prepared.*neither auto nor off/),
     })
   })
 })
