@@ -198,10 +198,11 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
     program: () => Program<unknown>,
     mode: WriteMode,
     values: LargeProgram<unknown>['values'],
+    mayWait: () => boolean,
   ) {
     // The thread syncs a commit if this handle does.
     disk!.takesOver()
-    return thread!.run(program, mode, values)
+    return thread!.run(program, mode, { values, mayWait })
   }
 
   function beginGroup(): void {

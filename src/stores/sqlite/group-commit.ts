@@ -24,11 +24,13 @@ export interface GroupEngine {
   runAlone(program: () => Program<unknown>, mode: WriteMode): unknown
   /** Whether transactions of this mode are written by the thread now. */
   isForThread(mode: WriteMode): boolean
-  /** Has a transaction written by the thread. Returns null if there is none any more. */
+  /** Has a transaction written by the thread. Returns null if there is none any more. Throws a busy error
+   *  only if nothing has begun, at once if `mayWait` returns false. */
   runInThread(
     program: () => Program<unknown>,
     mode: WriteMode,
     values: LargeProgram<unknown>['values'],
+    mayWait: () => boolean,
   ): Promise<{ readonly result: unknown } | null>
   begin(): void
   /** Runs a program in a savepoint of the current transaction. */
@@ -51,7 +53,8 @@ export interface GroupCommit {
   write<T>(program: () => Program<T>, mode: WriteMode): Promise<T>
   /** A write whose values are still being made. Those that follow wait for it. */
   writeLarge<T>(making: Stepwise<LargeProgram<T>>): Promise<T>
-  /** Refuses further writes. Returns a promise for the waiting ones, if there are any. */
+  /** Refuses further writes, and those of the search index that wait: the next process continues it.
+   *  Returns a promise for the other ones, if there are any. */
   end(): Promise<void> | undefined
 }
 
@@ -81,6 +84,7 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown }
 export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
   const waiting: WaitingWrite[] = []
   let state: 'idle' | 'collecting' | 'writing' = 'idle'
+  let inThread: WaitingWrite | null = null
   /** Writes since the event loop turned. */
   let writesInTick = 0
   let tickEnd = 0
@@ -195,13 +199,15 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
   async function writeInThread(write: WaitingWrite): Promise<void> {
     const { program, mode, values } = write
     let outcome: Outcome
+    inThread = write
     try {
-      const written = await engine.runInThread(program, mode, values)
+      const written = await engine.runInThread(program, mode, values, () => !(isEnding && isForIndex(write)))
       outcome = { result: written?.result }
       write.isHere = written === null
     } catch (error) {
       outcome = { error: translate(error, engine.file) }
     }
+    inThread = null
     if (!write.isHere) {
       waiting.shift()
       noteCommit(1, mode)
@@ -211,21 +217,28 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
   }
 
   async function writeWhenUnlocked(): Promise<void> {
-    const count = waiting.length
+    const early = new Set(waiting)
     try {
       await retryWhileBusy(writeNext, undefined, engine.isLockBrief())
     } catch (error) {
       // All of them have waited as long as the first.
-      for (const { reject } of waiting.splice(0, count)) reject(translate(error, engine.file))
+      refuse(write => early.has(write), translate(error, engine.file))
     }
     writeWaiting()
+  }
+
+  function refuse(isRefused: (write: WaitingWrite) => boolean, error: unknown): void {
+    const refused = waiting.filter(isRefused)
+    waiting.splice(0, waiting.length, ...waiting.filter(write => !isRefused(write)))
+    for (const { reject } of refused) reject(error)
   }
 
   /** Writes one or more in one transaction. Throws only if another process holds the lock. */
   function writeNext(): void {
     const [next, second] = waiting
-    if (second !== undefined && mayShare(next!) && mayShare(second)) writeGroup()
-    else writeOne(next!)
+    if (next === undefined) return
+    if (second !== undefined && mayShare(next) && mayShare(second)) writeGroup()
+    else writeOne(next)
   }
 
   function writeOne(write: WaitingWrite): void {
@@ -334,6 +347,7 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
 
   function end(): Promise<void> | undefined {
     isEnding = true
+    refuse(write => isForIndex(write) && write !== inThread, closedError())
     if (waiting.length === 0) return undefined
     return new Promise(resolve => {
       ended = resolve
@@ -345,6 +359,11 @@ export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
 function groupOf(waiting: readonly WaitingWrite[]): readonly WaitingWrite[] {
   const end = waiting.findIndex(one => !mayShare(one))
   return end === -1 ? waiting.slice(0, writesPerTick) : waiting.slice(0, Math.min(end, writesPerTick))
+}
+
+/** A batch of the search index. */
+function isForIndex({ mode }: WaitingWrite): boolean {
+  return mode === 'bulk'
 }
 
 /** The search index, and deletions. */

@@ -23,12 +23,18 @@ export interface ThreadWriter {
   run<T>(
     program: () => Program<T>,
     mode: WriteMode,
-    values?: LargeProgram<T>['values'],
+    options?: ThreadRunOptions<T>,
   ): Promise<{ readonly result: T } | null>
   /** Whether the thread has a handle on the file. */
   isOpen(): boolean
   /** Closes the thread's handle. The last handle of a file removes its log. */
   close(): Promise<void>
+}
+
+export interface ThreadRunOptions<T> {
+  readonly values?: LargeProgram<T>['values']
+  /** Whether to wait for another process that has the write lock. Default: for five seconds. */
+  mayWait?(): boolean
 }
 
 const modes: ReadonlySet<WriteMode> = new Set(['bulk', 'removingSome', 'removingLast'])
@@ -60,15 +66,16 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
   async function run<T>(
     program: () => Program<T>,
     mode: WriteMode,
-    values: LargeProgram<T>['values'] = [],
+    { values = [], mayWait = () => true }: ThreadRunOptions<T> = {},
   ): Promise<{ readonly result: T } | null> {
     if (values.some(({ length }) => length > mostSent)) return null
     if (mode === 'large') await log.startThread()
     if (log.thread() === null) return null
-    if (values.reduce((sum, { length }) => sum + length, 0) > mostSent) return transact(program, mode, null)
+    if (values.reduce((sum, { length }) => sum + length, 0) > mostSent)
+      return transact(program, mode, null, mayWait)
     const long = await sendLongValues(log, values)
     try {
-      return await transact(program, mode, long)
+      return await transact(program, mode, long, mayWait)
     } finally {
       long.forget()
     }
@@ -79,6 +86,7 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
     program: () => Program<T>,
     mode: WriteMode,
     long: LongValues | null,
+    mayWait: () => boolean,
   ): Promise<{ readonly result: T } | null> {
     const steps = program()
     const waitsForDisk = mode === 'large' || mode === 'removingLast'
@@ -100,7 +108,7 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
       const statements = bound.map((own ?? long!).replaceIn)
       const sent = { statements, ...(isFirst && { synchronous }), ...(end && { end: 'COMMIT' as const }) }
       const wasRunning = log.thread() !== null
-      const answer = await traced(calls, () => sendWhileBusy(sent))
+      const answer = await traced(calls, () => sendWhileBusy(sent, mayWait))
       own?.forget()
       if (answer === null && mode === 'large' && end && wasRunning) throw lostInCommit()
       if (answer === null) return null
@@ -117,13 +125,14 @@ export function threadWriter(db: Database, log: Pick<Checkpoints, 'thread' | 'st
 
   /** Waits while another process has the write lock. The thread itself does not wait: it may have begun a
    *  transaction for another writer of this process. */
-  async function sendWhileBusy(part: Part): Promise<PartAnswer | null> {
+  async function sendWhileBusy(part: Part, mayWait: () => boolean): Promise<PartAnswer | null> {
     const began = performance.now()
     for (;;) {
       const answer = await send(part)
       if (!answer?.error || part.synchronous === undefined) return answer
       const error = failureOf(answer.error)
       if (!isBusy(error)) return answer
+      if (!mayWait()) throw error
       const waited = performance.now() - began
       if (waited >= patienceMs) {
         noteWait(error, waited)

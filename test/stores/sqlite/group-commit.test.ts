@@ -226,11 +226,42 @@ describe('writes of one tick', () => {
     const { store, branches } = await makeStore(70)
     const appended = appendToAll(store, branches)
     const closed = store.close()
-    await expect(store.create()).rejects.toMatchObject({ code: 'unavailable', message: /closed/ })
+    await expect(store.create()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/closed/),
+    })
     await closed
     expect(db.open).toBe(false)
     expect(stored()).toBe(70)
     await appended
+  })
+
+  it('are not waited for by close() if they are of the search index and another process has the lock', async () => {
+    const engine = makeEngine()
+    other.exec('BEGIN IMMEDIATE')
+    const indexed = engine.write(() => put('a'), 'bulk')
+    const refused = expect(indexed).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(/closed/),
+    })
+    await turn()
+    await engine.close()
+    await refused
+    expect([db.open, other.inTransaction]).toEqual([false, true])
+  })
+
+  it('are stored before the store closes if they came after one of the search index', async () => {
+    const engine = makeEngine()
+    other.exec('BEGIN IMMEDIATE')
+    const writes = [engine.write(() => put('a'), 'bulk'), engine.write(() => put('b'))]
+    const settled = Promise.allSettled(writes)
+    await turn()
+    const closed = engine.close()
+    other.exec('COMMIT')
+    await closed
+    expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+    db = new BetterSqlite3(db.name, { timeout: 0 })
+    expect(names()).toEqual(['b'])
   })
 })
 

@@ -151,9 +151,20 @@ describe('transactions of long work', () => {
     expect(stateOf('later')).toBe(1)
   })
 
+  it('of the search index do not make close() wait for another process', async () => {
+    await startThread()
+    other.exec('BEGIN IMMEDIATE')
+    const indexed = engine.write(() => put('entry', 1), 'bulk').catch(error => error)
+    for (let i = 0; i < 20; i++) await new Promise(resolve => setTimeout(resolve, 1))
+    await engine.close()
+    expect(await indexed).toMatchObject({ code: 'unavailable' })
+    // A write that has waited as long as it may says for how many seconds.
+    expect((await indexed).message).not.toMatch(/\d s\)/)
+  })
+
   it('leave no log behind when the store is closed', async () => {
     await startThread()
-    const written = engine.write(() => put('last', 1), 'bulk')
+    const written = engine.write(() => put('last', 1), 'removingLast')
     const closed = engine.close()
     await written
     await closed
@@ -167,9 +178,9 @@ describe('transactions of long work', () => {
     const startThread = vi.fn()
     const writer = threadWriter(db, { thread: () => null, startThread })
     const values = [new Uint8Array(1), new Uint8Array(mostSent + 1)]
-    expect(await writer.run(() => put('x', 1), 'large', values)).toBeNull()
+    expect(await writer.run(() => put('x', 1), 'large', { values })).toBeNull()
     expect(startThread).not.toHaveBeenCalled()
-    expect(await writer.run(() => put('x', 1), 'large', values.slice(0, 1))).toBeNull()
+    expect(await writer.run(() => put('x', 1), 'large', { values: values.slice(0, 1) })).toBeNull()
     expect(startThread).toHaveBeenCalledOnce()
   })
 
