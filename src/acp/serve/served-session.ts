@@ -167,7 +167,11 @@ export function createServedSession(served: ServeOptions, setup: SessionSetup): 
       ...{ store, branch, cwd, models, signal, newId, setModel },
       model: settings.model,
       parts: () => served.agentParts(settings.model),
+    }).catch(error => {
+      if (signal.aborted) return null
+      throw error
     })
+    if (text === null) return { stopReason: 'cancelled' }
     await notify({ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text } })
     if (command.name === 'model')
       await notify({

@@ -2,6 +2,9 @@ import type { AvailableCommand, ContentBlock } from '@agentclientprotocol/sdk/un
 import { summarize } from '../../context/summary/summarize.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
+import { collectHits, unindexedNote } from '../../core/collect-hits.ts'
+import { InvalidError } from '../../core/errors.ts'
+import type { SearchHit } from '../../core/listing.ts'
 import { forkBranch } from '../sessions/fork-branch.ts'
 import type { AgentParts, OfferedModel, ServeStore } from './serve-options.ts'
 
@@ -77,14 +80,22 @@ const mostHits = 10
 
 async function search(words: string, { store, cwd, signal }: CommandSetting): Promise<string> {
   if (words === '') return 'Give the words to look for: `/search certificate`.'
-  const { items } = await store.search(words, { directory: cwd, limit: mostHits, signal })
-  if (items.length === 0) return `Nothing in this project contains ${words}.`
-  const lines = items.map(({ conversation, message, snippet }) => {
-    const title = conversation.title === null ? '' : `**${collapseSpaces(conversation.title)}** · `
-    const day = message.createdAt.toISOString().slice(0, 10)
-    return `- ${title}${day} · ${collapseSpaces(snippet.text)} · \`skein show ${message.id.slice(0, 8)}\``
-  })
-  return lines.join('\n')
+  try {
+    const { items, unindexed } = await collectHits(store, words, { directory: cwd, limit: mostHits, signal })
+    const found =
+      items.length === 0 ? `Nothing in this project contains ${words}.` : items.map(hitLine).join('\n')
+    const note = unindexedNote(unindexed)
+    return note === null ? found : `${found}\n\n${note}`
+  } catch (error) {
+    if (error instanceof InvalidError) return `The search cannot be read: ${error.message}`
+    throw error
+  }
+}
+
+function hitLine({ conversation, message, snippet }: SearchHit): string {
+  const title = conversation.title === null ? '' : `**${collapseSpaces(conversation.title)}** · `
+  const day = message.createdAt.toISOString().slice(0, 10)
+  return `- ${title}${day} · ${collapseSpaces(snippet.text)} · \`skein show ${message.id.slice(0, 8)}\``
 }
 
 async function fork(branch: BranchRef, { store, newId }: CommandSetting): Promise<string> {

@@ -1,4 +1,5 @@
 import { speakerOf } from '../../context/view/name-speaker.ts'
+import { collectHits, unindexedNote } from '../../core/collect-hits.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
 import { textOf } from '../../core/message.ts'
@@ -191,15 +192,17 @@ async function search(command: IncomingCommand, { store }: CommandDeps): Promise
   const conversations = await conversationsInScope(store, scope, command.canSee)
   try {
     const options = { conversations, limit: mostHits, snippetLength: 160 }
-    const { items } = await store.search(query, options)
-    if (items.length === 0) return { text: 'Nothing was found.' }
+    const { items, unindexed } = await collectHits(store, query, options)
+    const note = unindexedNote(unindexed)
+    if (items.length === 0)
+      return { text: note === null ? 'Nothing was found.' : `Nothing was found. ${note}` }
     const lines = items.map(({ message, conversation, snippet }) => {
       const who = message.role === 'assistant' ? 'Bot' : (speakerOf(message)?.name ?? message.role)
       const when = `<t:${Math.floor(message.createdAt.getTime() / 1_000)}:d>`
       const where = conversation.title === null ? '' : ` ${plain(conversation.title)}`
       return `${when}${where} **${plain(who)}**: ${shortened(snippet.text)}`
     })
-    return { text: newestThatFit(lines.toReversed(), false) }
+    return { text: newestThatFit([...lines.toReversed(), ...(note === null ? [] : [`-# ${note}`])], false) }
   } catch (error) {
     if (error instanceof InvalidError) return { text: `The search cannot be read: ${error.message}` }
     throw error

@@ -1,5 +1,6 @@
 import { hitKind, searchHitJson } from '../../api/search-hit.ts'
-import type { Searcher, SearchHit, SearchOptions, SearchPage } from '../../core/listing.ts'
+import { collectHits } from '../../core/collect-hits.ts'
+import type { Searcher, SearchHit, SearchOptions } from '../../core/listing.ts'
 import type { Maintainer } from '../../core/maintainer.ts'
 import type { ConversationReader } from '../../core/ports.ts'
 import { type CommandHandler, hasOption, limitOption, textOption } from '../command-line/command.ts'
@@ -37,7 +38,9 @@ export const searchCommand: CommandHandler = (args, context) => {
     }
     const { directory } = scope.filter
     const narrow: SearchOptions = directory ? { ...wide, directory } : wide
-    const look = () => findHits(store, context, query, { ...narrow, limit })
+    const { signal } = context
+    const shown = { ...narrow, limit, snippetLength: snippetLength(context), signal }
+    const look = () => collectHits(store, query, shown)
     let found = await look()
     if (found.unindexed > 0) {
       await completeIndex(store, context)
@@ -54,7 +57,7 @@ export const searchCommand: CommandHandler = (args, context) => {
     if (unindexed > 0 && !context.quiet && !context.json)
       context.err.line(noteLine(staleIndex(unindexed), context.err))
     if (items.length > 0 && !context.out.isTerminal) return exitCode.ok
-    const elsewhere = scope.isAll ? null : await countHits(store, query, wide)
+    const elsewhere = scope.isAll ? null : await countHits(store, query, { ...wide, signal })
     if (items.length === 0) printNote(context, nothingFound(scope.isAll, elsewhere))
     else
       await countLine(store, context, items, {
@@ -79,28 +82,6 @@ async function completeIndex(store: Pick<Maintainer, 'indexSearch'>, context: Co
   }
 }
 
-/** Reads pages until there are enough hits: a page may end early, at its budget. */
-async function findHits(
-  store: Searcher,
-  context: CommandContext,
-  query: string,
-  options: SearchOptions & { readonly limit: number },
-): Promise<Pick<SearchPage, 'items' | 'next' | 'unindexed'>> {
-  const items: SearchHit[] = []
-  for (let after: string | null = null; ; ) {
-    const page: SearchPage = await store.search(query, {
-      ...options,
-      limit: options.limit - items.length,
-      snippetLength: snippetLength(context),
-      signal: context.signal,
-      ...(after !== null && { after }),
-    })
-    items.push(...page.items)
-    after = page.next
-    if (after === null || items.length >= options.limit) return { ...page, items }
-  }
-}
-
 function staleIndex(count: number): string {
   return `${plural(count, 'message')} ${count === 1 ? 'is' : 'are'} not in the search index: the store cannot be written`
 }
@@ -115,7 +96,7 @@ interface Counted {
 }
 
 async function countHits(store: Searcher, query: string, options: SearchOptions): Promise<Counted> {
-  const { items, next } = await store.search(query, { ...options, limit: mostHits, snippetLength: 20 })
+  const { items, next } = await collectHits(store, query, { ...options, limit: mostHits, snippetLength: 20 })
   return { hits: items.length, isMore: next !== null }
 }
 

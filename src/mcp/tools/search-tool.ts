@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { quoted, roleLabels } from '../../agent/recall/page-text.ts'
 import { querySyntax, searchHits } from '../../agent/recall/search-hits.ts'
 import { fence, guardAfterLabel } from '../../context/text/guard-lines.ts'
+import { unindexedNote } from '../../core/collect-hits.ts'
 import type { SearchHit } from '../../core/listing.ts'
 import {
   type EndpointTool,
@@ -84,9 +85,14 @@ function hitData({ conversation, message, snippet }: SearchHit) {
 }
 
 function textOf(hits: readonly SearchHit[], next: string | null, unindexed: number): string {
-  const later = unindexed === 0 ? [] : [`${unindexed} messages are not in the index yet: search again later.`]
+  const note = unindexedNote(unindexed)
+  const later = note === null ? [] : [note]
   const more = next === null ? [] : [`More: the same query with after ${quoted(next)}.`]
-  if (hits.length === 0) return ['Nothing was found: try fewer or other words.', ...more, ...later].join('\n')
+  if (hits.length === 0) {
+    const nothing =
+      next === null ? 'Nothing was found: try fewer or other words.' : 'Nothing was found in this page.'
+    return [nothing, ...more, ...later].join('\n')
+  }
   const lines = hits.map(({ conversation, message, snippet }) => {
     const title = conversation.title === null ? '' : ` ${quoted(conversation.title)}`
     const heading = `Message ${message.id} of conversation ${conversation.id}${title}, ${message.createdAt.toISOString()}`

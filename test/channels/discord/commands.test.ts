@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { scopeOfPlace } from '../../../src/channels/discord/place.ts'
 import type { LoopbackChannel, LoopbackUser } from '../../support/discord/loopback-discord.ts'
+import { unindexedStore } from '../../support/unindexed-store.ts'
 import { ada, eve, general, secret, startBot, type TestBot } from './bot.ts'
 
 const mention = '<@900> '
@@ -112,6 +114,18 @@ describe('the slash commands', () => {
     // The key of another place does not lead out.
     expect(await find(general, ada, `swordfish in:discord:dm:${eve.id}`)).toEqual([])
     expect((await run(it, general, ada, 'search', { words: '"' })).text).toMatch(/cannot be read/)
+  })
+  it('/search says how many messages were not searched', async () => {
+    const place = { kind: 'dm', userId: ada.id } as const
+    const metadata = { discord_scope: scopeOfPlace(place), discord_channel: null }
+    await using store = await unindexedStore({ channel: 'discord', metadata })
+    await using it = await startBot({ store: () => store })
+    const find = async (words: string) => (await run(it, it.discord.dm(ada), ada, 'search', { words })).text
+    const note = '100 messages are not in the search index yet: search again later.'
+    expect(await find('heron')).toBe(`Nothing was found. ${note}`)
+    expect((await find('message')).split('\n').at(-1)).toBe(`-# ${note}`)
+    await store.indexSearch()
+    expect(await find('heron')).toMatch(/the oldest heron$/)
   })
   it('/fork continues in a thread, or in place where there are no threads, and copies nothing', async () => {
     await using it = await startBot({ editMs: 10 })

@@ -1,5 +1,6 @@
 import BetterSqlite3 from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
+import { collectHits } from '../../../src/core/collect-hits.ts'
 import type { SearchOptions } from '../../../src/core/listing.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import type { Engine } from '../../../src/stores/engine/engine.ts'
@@ -74,6 +75,21 @@ it('finds the same messages in pieces of the index as in one statement', async (
       }
     }
   }
+})
+
+it('is repeated by collectHits until there are enough hits, where the budget ends each page early', async () => {
+  const { whole, pieces } = await makeStores()
+  const wanted = { directory: '/work', limit: 20, budgetMs: 0 }
+  const page = await pieces.search('re*', wanted)
+  expect(page.items.length).toBeLessThan(20)
+  expect(page.next).not.toBeNull()
+  const all = await idsOf(whole, 're*', { directory: '/work', limit: 200, budgetMs: 600_000 })
+  expect(all.length).toBeGreaterThan(20)
+  const found = await collectHits(pieces, 're*', wanted)
+  expect(found.items.map(({ message }) => message.id)).toEqual(all.slice(0, 20))
+  const rest = await collectHits(pieces, 're*', { ...wanted, limit: 200, after: found.next! })
+  expect(rest.items.map(({ message }) => message.id)).toEqual(all.slice(20))
+  expect(rest.next).toBeNull()
 })
 
 it('compares at most a bounded number of matches with a filter in one statement', async () => {

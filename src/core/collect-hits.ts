@@ -1,0 +1,29 @@
+import { plural } from './amount.ts'
+import type { Searcher, SearchHit, SearchOptions, SearchPage, SkippedRow } from './listing.ts'
+
+/** Searches until there are enough hits: a page may end early, at its budget. */
+export async function collectHits(
+  store: Searcher,
+  query: string,
+  options: SearchOptions & { readonly limit: number },
+): Promise<SearchPage> {
+  const items: SearchHit[] = []
+  const skipped: SkippedRow[] = []
+  for (let after = options.after; ; ) {
+    const page: SearchPage = await store.search(query, {
+      ...options,
+      limit: options.limit - items.length,
+      ...(after !== undefined && { after }),
+    })
+    items.push(...page.items)
+    skipped.push(...page.skipped)
+    if (page.next === null || items.length >= options.limit) return { ...page, items, skipped }
+    after = page.next
+  }
+}
+
+/** Says that messages were not searched. Null if all were. */
+export function unindexedNote(unindexed: number): string | null {
+  if (unindexed === 0) return null
+  return `${plural(unindexed, 'message is', 'messages are')} not in the search index yet: search again later.`
+}
