@@ -1,5 +1,6 @@
 import { hitKind, searchHitJson } from '../../api/search-hit.ts'
 import { collectHits } from '../../core/collect-hits.ts'
+import { UnavailableError } from '../../core/errors.ts'
 import type { Searcher, SearchHit, SearchOptions } from '../../core/listing.ts'
 import type { Maintainer } from '../../core/maintainer.ts'
 import type { ConversationReader } from '../../core/ports.ts'
@@ -42,8 +43,9 @@ export const searchCommand: CommandHandler = (args, context) => {
     const shown = { ...narrow, limit, snippetLength: snippetLength(context), signal }
     const look = () => collectHits(store, query, shown)
     let found = await look()
+    let reason = 'the store cannot be written'
     if (found.unindexed > 0) {
-      await completeIndex(store, context)
+      reason = (await completeIndex(store, context)) ?? reason
       found = await look()
     }
     const { items, next, unindexed } = found
@@ -54,8 +56,8 @@ export const searchCommand: CommandHandler = (args, context) => {
         context.out,
         items.map(hit => tabbed(context, hit)),
       )
-    if (unindexed > 0 && !context.quiet && !context.json)
-      context.err.line(noteLine(staleIndex(unindexed), context.err))
+    if (unindexed > 0 && !context.quiet)
+      context.err.line(noteLine(staleIndex(unindexed, reason), context.err))
     if (items.length > 0 && !context.out.isTerminal) return exitCode.ok
     const elsewhere = scope.isAll ? null : await countHits(store, query, { ...wide, signal })
     if (items.length === 0) printNote(context, nothingFound(scope.isAll, elsewhere))
@@ -69,21 +71,29 @@ export const searchCommand: CommandHandler = (args, context) => {
   })
 }
 
-/** Waits until the index is complete, or as complete as it can be: the store may be read-only. */
-async function completeIndex(store: Pick<Maintainer, 'indexSearch'>, context: CommandContext): Promise<void> {
+/** Waits until the index is complete, or as complete as it can be: the store may be read-only. Returns the
+ *  reason if another process keeps it from being written. */
+async function completeIndex(
+  store: Pick<Maintainer, 'indexSearch'>,
+  context: CommandContext,
+): Promise<string | null> {
   const progress = createProgressBar(context, 'indexing', 'messages')
   try {
     await store.indexSearch({
       signal: context.signal,
       onProgress: ({ messages, total }) => progress.show(messages, total),
     })
+    return null
+  } catch (error) {
+    if (error instanceof UnavailableError) return error.message
+    throw error
   } finally {
     progress.end()
   }
 }
 
-function staleIndex(count: number): string {
-  return `${plural(count, 'message')} ${count === 1 ? 'is' : 'are'} not in the search index: the store cannot be written`
+function staleIndex(count: number, reason: string): string {
+  return `${plural(count, 'message is', 'messages are')} not in the search index: ${reason}`
 }
 
 function snippetLength({ out }: CommandContext): number {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { NewMessage, NonEmpty } from '../../../src/core/message.ts'
 import { openStore } from '../../../src/stores/open.ts'
+import { lockFile } from '../../support/lock-file.ts'
 import { type Home, home } from '../skein.ts'
 import { storeFile } from '../stock.ts'
 import { terminal } from '../terminal.ts'
@@ -45,4 +46,16 @@ test('skein search completes the index in a pipe without a bar', async () => {
   expect(stdout).toContain('the oldest heron')
   expect([stderr, code]).toEqual(['', 0])
   expect(await unindexedIn(here)).toBe(0)
+}, 60_000)
+
+test('skein search finds what it can while another process locks the store, and names the process', async () => {
+  using here = home()
+  await fillUnindexed(here)
+  using lock = await lockFile(storeFile(here))
+  const { stdout, stderr, code } = await here.skein(['search', '--json', 'another'])
+  expect(JSON.parse(stdout)).toHaveLength(20)
+  expect([stderr, code]).toEqual([
+    `! 100 messages are not in the search index: another process (pid ${lock.pid}) is using the store (5 s): ${storeFile(here)}\n`,
+    0,
+  ])
 }, 60_000)
