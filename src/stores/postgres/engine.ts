@@ -19,7 +19,15 @@ import type { ParamsOf } from '../engine/statements.ts'
 import { appendQueue, type SendAppend } from './append-queue.ts'
 import type { BatchResult, Naming } from './batch.ts'
 import { compactTables, remnantsOfDeletion } from './compact.ts'
-import { isBroken, isLostRace, isMisplaced, isOfOther, translate, translateCommit } from './errors.ts'
+import {
+  isBroken,
+  isLockTimeout,
+  isLostRace,
+  isMisplaced,
+  isOfOther,
+  translate,
+  translateCommit,
+} from './errors.ts'
 import { type PooledConnection, type PostgresPool, withConnection } from './pool.ts'
 import { type BoundStatement, bind, prepare } from './prepared.ts'
 import { callResult, complete, type Deferred, type LeaseClock, programRunner } from './run-program.ts'
@@ -34,6 +42,8 @@ const mostMisplaced = 3
 const begin = bind(prepare('BEGIN ISOLATION LEVEL READ COMMITTED'), {})
 const beginReading = bind(prepare('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), {})
 const relax = bind(prepare('SET LOCAL synchronous_commit = off'), {})
+// The search index: closing the store does not wait for an application that keeps a conversation locked.
+const limitWaits = bind(prepare(`SET LOCAL lock_timeout = '250ms'`), {})
 const commit = bind(prepare('COMMIT'), {})
 // Without a name: after an error, it must not fail because the server does not know it.
 const rollback = bind({ ...prepare('ROLLBACK'), name: '' }, {})
@@ -133,12 +143,14 @@ export function postgresEngine(
   async function write<T>(program: () => Program<T>, mode: WriteMode = 'durable'): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
-        return await onConnection(link => transact(link, program(), mode === 'relaxed' || mode === 'bulk'))
+        return await onConnection(link => transact(link, program(), settingsFor(mode)))
       } catch (error) {
-        if (!isLostRace(error) || tries === mostTries) throw translate(error)
-        const pauseMs = Math.random() * 5 * tries
+        const isLocked = mode === 'bulk' && isLockTimeout(error)
+        const mayRetry = isLocked ? !isClosing : isLostRace(error) && tries < mostTries
+        if (!mayRetry) throw translate(error)
+        const pauseMs = Math.random() * 5 * Math.min(tries, mostTries)
         if (retryChannel.hasSubscribers)
-          retryChannel.publish({ what: 'race', attempt: tries, pauseMs, error })
+          retryChannel.publish({ what: isLocked ? 'lock' : 'race', attempt: tries, pauseMs, error })
         await pause(pauseMs)
       }
     }
@@ -158,8 +170,12 @@ export function postgresEngine(
     await close()
   }
 
-  async function transact<T>(link: PooledConnection, program: Program<T>, relaxed: boolean): Promise<T> {
-    const waiting = relaxed ? [begin, relax] : [begin]
+  async function transact<T>(
+    link: PooledConnection,
+    program: Program<T>,
+    settings: readonly BoundStatement[],
+  ): Promise<T> {
+    const waiting = [begin, ...settings]
     const opening = waiting.length
     let result: T
     try {
@@ -267,6 +283,12 @@ export function postgresEngine(
  *  is recognised by the server's function that raises it. */
 function isUnconfirmed(warning: string): boolean {
   return warning === 'SyncRepWaitForLSN'
+}
+
+/** The settings of a transaction. */
+function settingsFor(mode: WriteMode): readonly BoundStatement[] {
+  if (mode === 'bulk') return [relax, limitWaits]
+  return mode === 'relaxed' ? [relax] : []
 }
 
 function rethrow(error: unknown): never {

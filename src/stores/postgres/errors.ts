@@ -135,6 +135,11 @@ export function isLostRace(error: unknown): boolean {
   return state === '40001' || state === '40P01' || state === '23505'
 }
 
+/** Whether a transaction has waited for a lock as long as it may. */
+export function isLockTimeout(error: unknown): boolean {
+  return stateOf(error) === '55P03'
+}
+
 /** Whether the connection is broken, or was never established. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof SkeinError) return false
