@@ -204,6 +204,22 @@ export function parallelAppends(store: Store): Calls {
   }
 }
 
+/** As if a service got so many requests in the same tick. */
+export function parallelReads(store: Store, head: MessageId): Calls {
+  const at = (count: number, call: () => Promise<unknown>) => () =>
+    Promise.all(Array.from({ length: count }, call))
+  return {
+    [`${parallel.toLocaleString('en')} tails of 40 messages at once`]: at(parallel, () =>
+      store.tail(head, { messages: 40 }),
+    ),
+    '64 contexts of 100k tokens at once': at(64, () => store.tail(head, { tokens: 100_000 })),
+    '64 searches by rank at once': at(64, () => store.search('common error', { order: 'ranked' })),
+    '64 searches of a common word in another directory at once': at(64, () =>
+      store.search('common', { directory: '/elsewhere' }),
+    ),
+  }
+}
+
 /** What the service, the dispatcher and transfers call. */
 export function others(store: Store, main: BranchRef, head: MessageId): Calls {
   const holder = { host: 'bench', boot: 'bench', pid: 1, startedAt: 1 }

@@ -29,6 +29,7 @@ import {
   others,
   parallel,
   parallelAppends,
+  parallelReads,
   reads,
   searches,
   turnsAndTasks,
@@ -93,6 +94,7 @@ async function blocks({ file }: FillArgs): Promise<Blocks> {
     ...turnsAndTasks(store),
     ...others(store, main, head),
     ...parallelAppends(store),
+    ...parallelReads(store, head),
   }
   for (const [name, call] of Object.entries(calls)) found[name] = await middleBlock(tries, call)
   await store.close()

@@ -14,10 +14,12 @@ export interface StatementTrace {
 
 /** A call that failed and is made again. */
 export interface RetryTrace {
-  /** `lock`: another process has the SQLite file, or a conversation on PostgreSQL. `race`: PostgreSQL undid the transaction. `write`: a turn's
-   *  writes wait because the store fails. `model`: the provider is busy or broken. */
+  /** `lock`: another process has the SQLite file, or a conversation on PostgreSQL. `race`: PostgreSQL undid
+   *  the transaction. `write`: a turn's writes wait because the store fails. `model`: the provider is busy or
+   *  broken. */
   readonly what: 'lock' | 'race' | 'write' | 'model'
-  /** The number of the attempt that failed, from 1. Of `lock` on SQLite, only attempts 1, 8, 64 … are published. */
+  /** The number of the attempt that failed, from 1. Of `lock` on SQLite, only attempts 1, 8, 64 … are
+   *  published. */
   readonly attempt: number
   readonly pauseMs: number
   readonly error: unknown

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers'
 import type { Database, Statement } from 'better-sqlite3'
 import type { LogSync } from './log-sync.ts'
 

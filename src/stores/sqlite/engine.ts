@@ -4,6 +4,7 @@ import type { Remnant } from '../../core/removal.ts'
 import type { Source } from '../../core/source.ts'
 import { leaseMs as usualLeaseMs } from '../../core/turn.ts'
 import { statementChannel } from '../../system/debug.ts'
+import { finishReads, readInTurn } from '../../system/event-loop-turns.ts'
 import {
   type Engine,
   type LargeProgram,
@@ -101,21 +102,23 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   }
 
   async function query<T>(program: () => Program<T>): Promise<T> {
-    return atOnce(() => runProgram(program(), call), isOurs, file)
+    return inTurn(() => atOnce(() => runProgram(program(), call), isOurs, file))
   }
 
   /** A reader only waits for a process that has just opened the file after a crash, or that is the last to
    *  close it. */
   async function read<T>(program: () => Program<T>): Promise<T> {
-    return atOnce(
-      () => {
-        if (isTheirs()) return runProgram(program(), call)
-        begin()
-        return finish(program)
-      },
-      isOurs,
-      file,
-    )
+    const work = () => {
+      if (isTheirs()) return runProgram(program(), call)
+      begin()
+      return finish(program)
+    }
+    return inTurn(() => atOnce(work, isOurs, file))
+  }
+
+  /** A borrowed handle reads at once: it may be inside a transaction of its owner, which ends soon. */
+  function inTurn<T>(read: () => T | Promise<T>): T | Promise<T> {
+    return owned ? readInTurn(read) : read()
   }
 
   /** Whether the handle is outside any transaction of its owner. Waiting inside one would be in vain. */
@@ -259,6 +262,7 @@ export function sqliteEngine(db: Database, options: SqliteEngineOptions): Engine
   async function close(): Promise<void> {
     if (!group) return
     closing?.abort(closedError())
+    finishReads()
     // Without a write that waits, the handle is closed when this returns.
     const waiting = group.end()
     if (waiting) await waiting

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers'
 import type { Database } from 'better-sqlite3'
 import { UnavailableError } from '../../core/errors.ts'
 import type { Stepwise } from '../../core/large/stepwise.ts'

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from 'better-sqlite3'
 import type { CompactReceipt, Remnant } from '../../core/removal.ts'

@@ -1,9 +1,9 @@
-import { setImmediate as giveWay } from 'node:timers/promises'
 import { InvalidError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { ListMessages, Page, SkippedRow } from '../../core/listing.ts'
 import type { Message } from '../../core/message.ts'
 import type { PurgedConversation, Remnant, SweepOptions, SweepReceipt } from '../../core/removal.ts'
+import { nextTurn } from '../../system/event-loop-turns.ts'
 import type { Engine } from '../engine/engine.ts'
 import { readCursor, writeCursor } from '../programs/cursor.ts'
 import { listMessages, type SeqSpan } from '../programs/list.ts'
@@ -100,7 +100,7 @@ async function planSweep(
     if (page.next) place = { list, ...page.next }
     else place = list === 'trashed' ? planStart('purged') : null
     // The event loop turns between two pages.
-    if (place !== null) await giveWay()
+    if (place !== null) await nextTurn()
   }
   const next = place && writeCursor([place.list, place.at, place.position])
   return { ...planned, next }
@@ -156,7 +156,7 @@ export async function listInPieces(engine: Engine, options: ListMessages): Promi
     items.push(...page.items)
     skipped.push(...(page.skipped ?? []))
     at = isUp ? span.below - 1 : span.above + 1
-    await giveWay()
+    await nextTurn()
   }
   const shown = items.slice(offset, wanted - 1)
   const last = shown.at(-1)

@@ -1,6 +1,6 @@
-import { setImmediate as giveWay } from 'node:timers/promises'
 import { ReadOnlyError, StorageFullError } from '../../core/errors.ts'
 import type { IndexOptions } from '../../core/listing.ts'
+import { nextTurn } from '../../system/event-loop-turns.ts'
 import { finishInTurns } from '../../system/finish-in-turns.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
@@ -77,7 +77,7 @@ export function createIndexer(engine: Engine): Indexer {
   async function tidyAfter(messages: number, mode: ClaimMode): Promise<void> {
     if (untidy < messages) return
     untidy = 0
-    await giveWay()
+    await nextTurn()
     // Waits for the merge: segments that are added meanwhile would make searches slow.
     if (!(await engine.indexElsewhere('tidy', mode === 'wait'))) await engine.write(tidyIndex, 'bulk')
   }

@@ -1,6 +1,6 @@
-import { setImmediate as giveWay } from 'node:timers/promises'
 import type { ConversationId } from '../../core/ids.ts'
 import type { ConversationSize, Measured, UsageSum } from '../../core/measure.ts'
+import { nextTurn } from '../../system/event-loop-turns.ts'
 import type { Engine } from '../engine/engine.ts'
 import { needConversation } from '../programs/lookup.ts'
 import {
@@ -32,7 +32,7 @@ export async function measureOne(engine: Engine, id: ConversationId): Promise<Co
   const piece = engine.rowsPerStatement === null ? end : messagesPerPiece
   let bytes = 0
   for (let lo = 0; lo < end; lo += piece) {
-    if (lo > 0) await giveWay()
+    if (lo > 0) await nextTurn()
     bytes += await engine.query(() => measureContent(conv, lo, lo + piece - 1))
   }
   return { messages, bytes }
@@ -44,7 +44,7 @@ async function sumUsage(engine: Engine, since: number): Promise<readonly UsageSu
   const turns = engine.rowsPerStatement === null ? null : turnsPerPiece
   let after: UsagePosition = null
   do {
-    await giveWay()
+    await nextTurn()
     const from: UsagePosition = after
     const piece: UsagePiece = await engine.read(() => measureUsage(since, from, turns))
     for (const sum of piece.sums) {
@@ -85,6 +85,6 @@ async function sumIndex(engine: Engine): Promise<number | null> {
     bytes += piece.bytes
     if (piece.last === null) return bytes
     after = piece.last
-    await giveWay()
+    await nextTurn()
   }
 }

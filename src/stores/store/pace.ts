@@ -1,4 +1,4 @@
-import { setImmediate as giveWay } from 'node:timers/promises'
+import { isTurnUsedUp, nextTurn } from '../../system/event-loop-turns.ts'
 
 /** Divides long work into pieces, between which other work of the process gets its turn. */
 export interface Pace {
@@ -10,20 +10,15 @@ export interface Pace {
   isOver(): boolean
 }
 
-/** Milliseconds after which other work gets a turn. */
-const dueMs = 10
-
 export function createPace(limits: { readonly budgetMs?: number; readonly signal?: AbortSignal }): Pace {
   const { budgetMs = Number.POSITIVE_INFINITY, signal } = limits
   const began = now()
-  let turnedAt = began
+  let piece: 'first' | 'next' = 'first'
   return {
-    isDue: () => now() - turnedAt >= dueMs,
+    isDue: isTurnUsedUp,
     async breathe() {
-      if (now() - turnedAt >= dueMs) {
-        await giveWay()
-        turnedAt = now()
-      }
+      if (isTurnUsedUp()) await nextTurn(piece)
+      piece = 'next'
       signal?.throwIfAborted()
     },
     isOver: () => now() - began >= budgetMs,

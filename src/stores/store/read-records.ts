@@ -1,8 +1,8 @@
-import { setImmediate as giveWay } from 'node:timers/promises'
 import { blobHashesIn } from '../../core/body.ts'
 import { CorruptError, NotFoundError } from '../../core/errors.ts'
 import type { ConversationId } from '../../core/ids.ts'
 import type { BlobRecord, StoreRecord, UnreadableRecord } from '../../core/record.ts'
+import { nextTurn } from '../../system/event-loop-turns.ts'
 import { all, type Engine, first, type Program } from '../engine/engine.ts'
 import * as stored from '../engine/row-to-record.ts'
 import type { MessageRecordRow, TombstoneRow } from '../engine/statements-records.ts'
@@ -69,7 +69,7 @@ async function* readMessages(engine: Engine, id: ConversationId, { row }: Record
   const written = new Set<string>()
   for (let lo = 0; lo < next_seq; lo += pageSeqs) {
     const hi = Math.min(lo + pageSeqs, next_seq) - 1
-    if (lo > 0) await giveWay()
+    if (lo > 0) await nextTurn()
     for (const part of await partsOf(engine, conv, lo, hi)) {
       let page: Piece[] = []
       for (const piece of await readSpan(engine, id, conv, part)) {
@@ -206,7 +206,7 @@ async function* readTurns(engine: Engine, id: ConversationId, { row, open }: Rec
       return made(id, `turn ${JSON.stringify(turn.key)}`, () => stored.turnRecord(id, ended))
     })
     if (rows.length < pageRows) break
-    await giveWay()
+    await nextTurn()
     after = rows.at(-1)!.key
   }
   for (const { turn, pieces } of open) {

@@ -297,7 +297,7 @@ describe('a large append with a blob in parts', () => {
     const { hash } = (await store.getMessages([head], { blobs: 'preview' }))[0]!.blobs[0]!
     // A clock that has advanced by 11 ms at each look.
     let time = 0
-    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 11))
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => (time += 11))
     onTestFinished(() => clock.mockRestore())
     let turns = 0
     let isRunning = true

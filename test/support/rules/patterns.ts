@@ -1,6 +1,7 @@
 import { type Rule, visit } from './source.ts'
 
-/** No test passes a pattern to `toMatchObject`, where any text equals it: `expect.stringMatching` compares. */
+/** No test passes a pattern to `toMatchObject`, where any text equals it: `expect.stringMatching` compares
+ *  them. */
 export const noBarePatterns: Rule = files =>
   files
     .filter(({ path }) => path.startsWith('test/'))
