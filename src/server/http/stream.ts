@@ -1,3 +1,5 @@
+import { isTurnUsedUp, nextTurn } from '../../system/event-loop-turns.ts'
+
 /** The size from which a piece is sent: small pieces cost more than their bytes. */
 const pieceSize = 16_384
 
@@ -60,6 +62,8 @@ async function* inPieces(parts: AsyncIterable<string | Uint8Array>): AsyncGenera
   const encoder = new TextEncoder()
   let waiting = ''
   for await (const part of parts) {
+    // A page is made without waiting for anything: other requests would have to.
+    if (isTurnUsedUp()) await nextTurn()
     if (typeof part === 'string') {
       waiting += part
       if (waiting.length < pieceSize) continue
