@@ -1,9 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { BranchRef } from '../../src/core/branch.ts'
 import type { ConversationId, MessageId } from '../../src/core/ids.ts'
 import type { NewMessage } from '../../src/core/message.ts'
 import type { Store } from '../../src/core/ports.ts'
 import type { StoreRecord } from '../../src/core/record.ts'
+import { openSqliteStore } from '../../src/stores/sqlite/index.ts'
 import { commonWords, makeTurn, workId } from '../workload.ts'
 
 /** The calls whose blocks are measured, by name. */
@@ -220,6 +221,24 @@ export function parallelReads(store: Store, head: MessageId): Calls {
   }
 }
 
+/** A conversation as records, as many as an import writes at once. */
+export async function importedRecords(): Promise<readonly StoreRecord[]> {
+  await using other = await openSqliteStore(':memory:', { indexing: 'manual' })
+  const { conversation, branch } = await other.create()
+  let head: MessageId | null = null
+  for (let n = 0; n < 1_000; n += 4) head = (await other.append(branch, head, messagesOf(n))).head
+  const records: StoreRecord[] = []
+  for await (const record of other.readRecords(conversation.id))
+    if (record.kind !== 'unreadable') records.push(record)
+  return records
+}
+
+/** `batches` has one for each call. */
+export function imports(store: Store, batches: readonly (readonly StoreRecord[])[]): Calls {
+  let next = 0
+  return { 'writeRecords, 1,000 messages': () => store.writeRecords(batches[next++]!) }
+}
+
 /** What the service, the dispatcher and transfers call. */
 export function others(store: Store, main: BranchRef, head: MessageId): Calls {
   const holder = { host: 'bench', boot: 'bench', pid: 1, startedAt: 1 }
@@ -245,13 +264,6 @@ export function others(store: Store, main: BranchRef, head: MessageId): Calls {
       await store
         .ifVersion(main.conversationId, version)
         .updateConversation(main.conversationId, { label: 'x' })
-    },
-    writeRecords: async () => {
-      const records: StoreRecord[] = []
-      for await (const record of store.readRecords(workId(1) as ConversationId))
-        if (record.kind !== 'unreadable') records.push(record)
-      const id = randomUUID() as ConversationId
-      await store.writeRecords(records.map(one => (one.kind === 'conversation' ? { ...one, id } : one)))
     },
     'the other methods for tasks': async () => {
       const project = `project-${made++}`

@@ -25,6 +25,8 @@ import { type Line, type Suite, time } from '../suite.ts'
 import { workId } from '../workload.ts'
 import {
   type Calls,
+  importedRecords,
+  imports,
   messagesOf,
   others,
   parallel,
@@ -87,6 +89,7 @@ async function blocks({ file }: FillArgs): Promise<Blocks> {
   const main = { conversationId: workId(0) as ConversationId, name: 'main' }
   const head = (await store.getBranch(main)).head!
   const found: Blocks['found'] = {}
+  const batches = await Promise.all(Array.from({ length: tries }, importedRecords))
   const calls = {
     ...reads(store, main, head),
     ...searches(store),
@@ -95,6 +98,7 @@ async function blocks({ file }: FillArgs): Promise<Blocks> {
     ...others(store, main, head),
     ...parallelAppends(store),
     ...parallelReads(store, head),
+    ...imports(store, batches),
   }
   for (const [name, call] of Object.entries(calls)) found[name] = await middleBlock(tries, call)
   await store.close()

@@ -25,9 +25,10 @@ export interface TakeInOptions {
   readonly signal?: AbortSignal
 }
 
-/** Limits of one transaction, because other writers wait for it. */
-const mostRecords = 2_000
-const mostBytes = 4_194_304
+/** Limits of one transaction, because other writers wait for it, and the process of an SQLite store: about 35
+ *  ms. */
+const mostRecords = 1_000
+const mostBytes = 2_097_152
 
 /** Most bytes of blobs that wait for their message. If a file has more of them in a row, the message of the
  *  first ones is missing. */

@@ -13,6 +13,7 @@ import { decodeNative, encodeNative } from '../../formats/native/native-file.ts'
 import { exportHtml } from '../../formats/page/export-html.ts'
 import { exportMarkdown } from '../../formats/page/export-markdown.ts'
 import { readExportedConversation } from '../../formats/page/exported-conversation.ts'
+import { isTurnUsedUp, nextTurn } from '../../system/event-loop-turns.ts'
 import { version } from '../../system/version.ts'
 import { HttpError } from '../http/http-error.ts'
 import { checkMediaType } from '../http/read-json.ts'
@@ -150,6 +151,7 @@ async function* allIds(store: Lister): AsyncGenerator<ConversationId> {
 async function* checkedLines(chunks: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
   let length = 0
   for await (const chunk of chunks) {
+    if (isTurnUsedUp()) await nextTurn()
     for (let start = 0; start <= chunk.byteLength; ) {
       const end = chunk.indexOf(0x0a, start)
       length += (end === -1 ? chunk.byteLength : end) - start
