@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers'
 /** Milliseconds after which other work is due. */
 const turnMs = 10
 
-/** When the first work of this turn began, by the clock of the machine: if that jumps, the turn ends early. */
+/** When the first work of this turn began, by the clock of the machine. If it jumps, the turn ends early. */
 let began: number | null = null
 const reads: (() => void)[] = []
 /** Long calls that have not begun, and others. Each kind gets every second turn. */
