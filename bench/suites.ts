@@ -15,6 +15,7 @@ import { followSuite } from './rows/follow.ts'
 import { forkSuite } from './rows/fork.ts'
 import { growthSuite } from './rows/growth.ts'
 import { httpSuite } from './rows/http.ts'
+import { httpBusySuite } from './rows/http-busy.ts'
 import { indexPostgresSuite } from './rows/index-postgres.ts'
 import { largeSuite } from './rows/large.ts'
 import { listSuite } from './rows/list.ts'
@@ -56,6 +57,7 @@ export const suites: readonly Suite[] = [
   diskSuite,
   copySuite,
   httpSuite,
+  httpBusySuite,
   followSuite,
   peersSuite,
   growthSuite,

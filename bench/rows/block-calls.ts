@@ -214,9 +214,9 @@ export function parallelReads(store: Store, head: MessageId): Calls {
       store.tail(head, { messages: 40 }),
     ),
     '64 contexts of 100k tokens at once': at(64, () => store.tail(head, { tokens: 100_000 })),
-    '64 searches by rank at once': at(64, () => store.search('common error', { order: 'ranked' })),
+    '64 searches by rank at once': at(64, () => store.search('error function', { order: 'ranked' })),
     '64 searches of a common word in another directory at once': at(64, () =>
-      store.search('common', { directory: '/elsewhere' }),
+      store.search('error', { directory: '/elsewhere' }),
     ),
   }
 }
