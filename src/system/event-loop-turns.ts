@@ -4,8 +4,10 @@ import { setImmediate } from 'node:timers'
  *  long work block it, and many calls at once would block it for as long as all of them together. So a turn
  *  has reads for about 10 ms, and one piece of long work. */
 
-/** Milliseconds after which other work is due. */
+/** Milliseconds after which other work is due. Reads that have waited get half of them: further calls may
+ *  begin in the same turn. */
 const turnMs = 10
+const waitedMs = 5
 
 /** When the first work of this turn began, by the clock of the machine. If it jumps, the turn ends early. */
 let began: number | null = null
@@ -16,10 +18,7 @@ let isFirstDue = false
 
 /** Whether work has used up this turn. */
 export function isTurnUsedUp(): boolean {
-  if (began !== null) {
-    const ms = Date.now() - began
-    return ms >= turnMs || ms < 0
-  }
+  if (began !== null) return hasTaken(turnMs)
   beginTurn()
   return false
 }
@@ -52,6 +51,11 @@ export function finishReads(): void {
   for (const read of reads.splice(0)) read()
 }
 
+function hasTaken(most: number): boolean {
+  const ms = Date.now() - began!
+  return ms >= most || ms < 0
+}
+
 function beginTurn(): void {
   began = Date.now()
   setImmediate(endTurn)
@@ -62,7 +66,7 @@ function endTurn(): void {
   if (reads.length + waiting.first.length + waiting.next.length === 0) return
   beginTurn()
   do reads.shift()?.()
-  while (reads.length > 0 && !isTurnUsedUp())
+  while (reads.length > 0 && !hasTaken(waitedMs))
   isFirstDue = !isFirstDue
   const { first, next } = waiting
   const resume = (isFirstDue ? first : next).shift() ?? (isFirstDue ? next : first).shift()

@@ -68,7 +68,7 @@ it('a call that has not begun has every second turn', async () => {
   expect(order.indexOf('short')).toBeLessThan(25)
 })
 
-it('a turn has reads for 10 ms, in the order of the calls', async () => {
+it('a turn has reads for 10 ms, or for 5 ms if they have waited, in the order of the calls', async () => {
   const work = standStill()
   await endTurn()
   const turns = countTurns()
@@ -81,7 +81,8 @@ it('a turn has reads for 10 ms, in the order of the calls', async () => {
   const found = await Promise.all(Array.from({ length: 20 }, (_, n) => readInTurn(read(n))))
   expect(found).toEqual([...found.keys()])
   expect(seen.map(({ n }) => n)).toEqual(found)
-  expect(Math.max(...counts(seen.map(({ turn }) => turn)))).toBe(3)
+  const [first, ...later] = counts(seen.map(({ turn }) => turn))
+  expect([first, Math.max(...later)]).toEqual([3, 2])
 })
 
 it('a turn ends if the clock is set back', async () => {
