@@ -16,9 +16,9 @@ interface AnswerPart {
 }
 
 /** Splits an answer into messages of at most `limit` UTF-16 units. A cut is at a blank line, a line break or
- *  a space; a word is only cut if it is longer than a message, and never within a surrogate pair. A code
- *  fence that is open at a cut is closed there and opened again in the next part. The white space at a cut
- *  is dropped; every other character is in exactly one part.
+ *  a space; a word is only cut if it fills a message, or if a marker of a fence would come to the beginning
+ *  of a part, and never within a surrogate pair. A code fence that is open at a cut is closed there and opened
+ *  again in the next part. The white space at a cut is dropped; every other character is in exactly one part.
  *
  *  If a text grows at its end, all parts but the last one stay as they are. A streaming answer can therefore
  *  be split again and again. */
@@ -75,10 +75,19 @@ function cutOf(text: string, start: number, room: number): { readonly end: numbe
   if (paragraph > least && isFilled(paragraph)) return { end: paragraph, next: paragraph + 2 }
   const line = text.lastIndexOf('\n', most)
   if (line > start && isFilled(line)) return { end: line, next: line + 1 }
-  for (let at = most; at > start; at--)
-    if (isBlank(text[at]) && isFilled(at)) return { end: at, next: at + 1 }
-  const end = isInPair(text, most) && room > 1 ? most - 1 : most
+  // What follows a space at `most` is not known.
+  for (let at = most - 1; at > start; at--)
+    if (isBlank(text[at]) && isFilled(at) && !mayBeginFence(text[at + 1])) return { end: at, next: at + 1 }
+  let end = most
+  while (end > start + 1 && mayBeginFence(text[end])) end--
+  if (isInPair(text, end) && end > start + 1) end--
   return { end, next: end }
+}
+
+/** Whether a marker in the middle of a line would be one at the beginning of the next part, where it opens a
+ *  fence. */
+function mayBeginFence(unit: string | undefined): boolean {
+  return unit === '`' || unit === '~' || isBlank(unit)
 }
 
 function isBlank(unit: string | undefined): boolean {

@@ -16,8 +16,8 @@ const piece = fc.oneof(
 const texts = fc
   .array(piece, { maxLength: 120 })
   .map(pieces => pieces.join(''))
-  // A language that is longer than these small limits would be cut, and its rest would count as visible.
-  .filter(text => !/^ {0,3}(?:`{3,}|~{3,}).{41,}$/m.test(text))
+  // A longer line after a marker may be cut, and its rest would count as visible.
+  .filter(text => !/^ {0,3}(?:`{3,}|~{3,}).{9,}$/m.test(text))
 const limits = fc.integer({ min: 70, max: 200 })
 
 /** A reader of fences that shares nothing with the code under test. */
@@ -63,6 +63,20 @@ describe('the parts of an answer', () => {
         expect(visible(splitAnswer(text, limit).join('\n'))).toBe(visible(text))
       }),
     )
+  })
+  it('do not begin with a marker that was in the middle of a line', () => {
+    const long = 'w'.repeat(58)
+    expect(splitAnswer(`one two \`\`\`😀${long}`, 70)).toEqual(['one', `two \`\`\`😀${long}`])
+    for (const text of [
+      `${'w'.repeat(70)}\`\`\`${long}`,
+      `one ~~~${long}${long}`,
+      `one   \`\`\`${long}${long}`,
+    ]) {
+      const parts = splitAnswer(text, 70)
+      expect(parts.length).toBeGreaterThan(1)
+      for (const part of parts) expect(part).not.toMatch(/^ {0,3}(?:`{3}|~{3})/)
+      expect(parts.join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''))
+    }
   })
   it('break no word that fits into a message, and no surrogate pair', () => {
     const words = fc.array(fc.stringMatching(/^[a-z😀]{1,60}$/u), { maxLength: 60 })
