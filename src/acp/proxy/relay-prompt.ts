@@ -63,8 +63,12 @@ export async function relayPrompt(
         else context.log(`storage: ${kind}: ${String(trouble)}`)
       },
     })
+    const list = () =>
+      listAlsoIn(context.store, report.branch.conversationId, session.directory).catch(() => undefined)
+    // The client may list its sessions next. It does not wait for a store that cannot be written.
+    if (report.saved) await list()
     answerClient(error)
-    await listAlsoIn(context.store, report.branch.conversationId, session.directory).catch(() => undefined)
+    if (!report.saved) await list()
     const logLoss = ({ saved }: Pick<TurnReport, 'saved'>) => {
       if (lost !== null && !saved) context.log(`storage: lost: ${String(lost)}`)
     }

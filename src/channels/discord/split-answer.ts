@@ -17,8 +17,9 @@ interface AnswerPart {
 
 /** Splits an answer into messages of at most `limit` UTF-16 units. A cut is at a blank line, a line break or
  *  a space; a word is only cut if it fills a message, or if a marker of a fence would come to the beginning
- *  of a part, and never within a surrogate pair. A code fence that is open at a cut is closed there and opened
- *  again in the next part. The white space at a cut is dropped; every other character is in exactly one part.
+ *  of a part, and never within a surrogate pair. A code fence that is open at a cut is closed there and
+ *  opened again in the next part. The white space at a cut is dropped; every other character is in exactly
+ *  one part.
  *
  *  If a text grows at its end, all parts but the last one stay as they are. A streaming answer can therefore
  *  be split again and again. */
