@@ -46,7 +46,7 @@ export function readInTurn<T>(read: () => T | Promise<T>): T | Promise<T> {
   })
 }
 
-/** Runs all reads that wait: what they read is about to be closed. */
+/** Runs all reads that wait, those of other stores too: what some of them read is about to be closed. */
 export function finishReads(): void {
   for (const read of reads.splice(0)) read()
 }

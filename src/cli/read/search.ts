@@ -43,9 +43,9 @@ export const searchCommand: CommandHandler = (args, context) => {
     const shown = { ...narrow, limit, snippetLength: snippetLength(context), signal }
     const look = () => collectHits(store, query, shown)
     let found = await look()
-    let reason = 'the store cannot be written'
+    let reason: string | null = null
     if (found.unindexed > 0) {
-      reason = (await completeIndex(store, context)) ?? reason
+      reason = await completeIndex(store, context)
       found = await look()
     }
     const { items, next, unindexed } = found
@@ -57,7 +57,7 @@ export const searchCommand: CommandHandler = (args, context) => {
         items.map(hit => tabbed(context, hit)),
       )
     if (unindexed > 0 && !context.quiet)
-      context.err.line(noteLine(staleIndex(unindexed, reason), context.err))
+      context.err.line(noteLine(staleIndex(unindexed, reason ?? 'the store cannot be written'), context.err))
     if (items.length > 0 && !context.out.isTerminal) return exitCode.ok
     const elsewhere = scope.isAll ? null : await countHits(store, query, { ...wide, signal })
     if (items.length === 0) printNote(context, nothingFound(scope.isAll, elsewhere))

@@ -85,6 +85,7 @@ type Outcome = { readonly result: unknown } | { readonly error: unknown }
 export function groupCommit(db: Database, engine: GroupEngine): GroupCommit {
   const waiting: WaitingWrite[] = []
   let state: 'idle' | 'collecting' | 'writing' = 'idle'
+  /** The write that the thread makes. */
   let inThread: WaitingWrite | null = null
   /** Writes since the event loop turned. */
   let writesInTick = 0
