@@ -7,7 +7,8 @@ export interface Maintainer {
    *  days and at least two sweeps. A store does not run it by itself. */
   sweep(options?: SweepOptions): Promise<SweepReceipt>
   /** Completes the search index, in short pieces. Returns the number of messages that it indexed. Returns
-   *  early if nothing can be written: on a read-only store, and on a full disk. */
+   *  early if nothing can be written: on a read-only store, and on a full disk. Throws UnavailableError if
+   *  nothing else is left to do and a lock of another program still keeps it from the rest after 5 s. */
   indexSearch(options?: IndexOptions): Promise<number>
   /** Drops the search index. It is built again in the background, or by `indexSearch`. */
   rebuildSearch(): Promise<void>

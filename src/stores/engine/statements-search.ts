@@ -41,7 +41,8 @@ export interface SearchStatements {
   unindexedMessages: [{ limit: number }, SpanRow]
   /** Messages of several conversations, in any order. */
   messagesIn: [{ spans: readonly MessageSpan[] }, SpanRow]
-  /** Locks conversations. Moves the marks that still have the value `seq_from`, and returns which. */
+  /** Locks conversations. Moves the marks that still have the value `seq_from`, and returns which. An engine
+   *  that locks single conversations leaves out those that are locked. */
   markIndexed: [{ marks: readonly IndexMark[] }, { conv: Conv }]
   /** `tokens` are separated by spaces. `pairs` is empty if the pairs are among the tokens. Does nothing for a
    *  message that was erased or deleted. */

@@ -41,6 +41,8 @@ const mostBusy = 20
 /** After everything was indexed, so that a slow writer causes few transactions of the index. A search also
  *  finds what is not yet in it. */
 const restMs = 1_000
+/** Until conversations are tried again that were locked. */
+const lockedMs = 1_000
 /** Between two batches, so that other processes can write. */
 const gapMs = 3
 
@@ -63,6 +65,7 @@ export function indexInBackground(engine: Engine, after: IdleTimer = systemTimer
   let seen = 0
   let busyTimes = 0
   let pass: IndexPass | null = null
+  let isPartial = false
   return {
     wake() {
       calls++
@@ -116,6 +119,10 @@ export function indexInBackground(engine: Engine, after: IdleTimer = systemTimer
     const batch = await indexer.step(pass ?? endlessPass, 'wait')
     if (batch === null) return indexLeaseMs
     pass = batch.next
-    return pass === null ? null : gapMs
+    isPartial ||= batch.leftOut > 0
+    if (pass !== null) return gapMs
+    const again = isPartial ? lockedMs : null
+    isPartial = false
+    return again
   }
 }

@@ -1,7 +1,9 @@
-import { ReadOnlyError, StorageFullError } from '../../core/errors.ts'
+import { plural } from '../../core/amount.ts'
+import { ReadOnlyError, StorageFullError, UnavailableError } from '../../core/errors.ts'
 import type { IndexOptions } from '../../core/listing.ts'
 import { nextTurn } from '../../system/event-loop-turns.ts'
 import { finishInTurns } from '../../system/finish-in-turns.ts'
+import { sleep } from '../../system/sleep.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { Conv } from '../engine/rows.ts'
 import { type ClaimMode, claimIndexing, indexLeaseMs } from '../programs/search/claim-indexing.ts'
@@ -12,6 +14,7 @@ import {
   type IndexBatch,
   type IndexPass,
   makeEntries,
+  passAfter,
   readBatch,
   tidyIndex,
   type UnindexedPage,
@@ -29,6 +32,11 @@ const batchMs = 7
  *  thread, which locks the store. */
 const lockedMs = { server: 100, thread: 30 }
 
+/** While a caller waits for the index: between two attempts with conversations that are locked, and for how
+ *  long to try. */
+const lockedAgainMs = 100
+const patienceMs = 5_000
+
 /** While a caller waits for the index, a server merges so many times as many messages at once. Each merge
  *  rewrites a large part of the index. */
 const midwayShare = 4
@@ -39,7 +47,17 @@ const largest: BatchSize = { messages: 400, chars: 1_048_576 }
 /** Indexes batch after batch. The size of a batch follows the time that the last one took. */
 export interface Indexer {
   /** Indexes the next messages of a pass. If another process indexes, does nothing and returns null. */
-  step(pass: IndexPass, claim: ClaimMode): Promise<IndexBatch | null>
+  step(pass: IndexPass, claim: ClaimMode): Promise<IndexStep | null>
+}
+
+export interface IndexStep {
+  /** The messages that are indexed now, including those without a text. */
+  readonly count: number
+  /** The number of conversations that were left out. They may be locked: then another pass has to index
+   *  them. */
+  readonly leftOut: number
+  /** Where to continue, or null at the end of the pass. */
+  readonly next: IndexPass | null
 }
 
 export function createIndexer(engine: Engine): Indexer {
@@ -55,22 +73,24 @@ export function createIndexer(engine: Engine): Indexer {
       const batch = await engine.query(() => readBatch(pass, size))
       if (batch.marks.length === 0) {
         await tidyAfter(engine.tidyAfter, mode)
-        return batch
+        return { count: 0, leftOut: 0, next: batch.next }
       }
       const entries = await finishInTurns(makeEntries(batch, engine.indexForm))
       const now = engine.source.now()
-      lease = await engine.write(function* () {
+      const written = await engine.write(function* () {
         const until = yield* claimIndexing({ held: lease, now, mode })
-        if (until !== null) yield* writeBatch(batch, entries)
-        return until
+        return until === null ? null : { until, leftOut: yield* writeBatch(batch, entries) }
       }, 'bulk')
-      if (lease === null) return null
+      lease = written?.until ?? null
+      if (written === null) return null
+      const { leftOut } = written
       const { active } = performance.eventLoopUtilization(busy)
       size = nextSize(size, batch, Math.max(active / batchMs, (performance.now() - began) / longest))
       untidy += batch.count
       const isMidway = isServer && mode === 'force' && batch.next !== null
       await tidyAfter(engine.tidyAfter * (isMidway ? midwayShare : 1), mode)
-      return batch
+      const count = leftOut.reduce((sum, { messages }) => sum - messages, batch.count)
+      return { count, leftOut: leftOut.length, next: passAfter(batch, leftOut) }
     },
   }
 
@@ -105,18 +125,40 @@ export async function indexAll(engine: Engine, { signal, onProgress }: IndexOpti
   const { ends, total } = await unindexedNow(engine, pace)
   if (total === 0) return 0
   try {
-    for (let pass: IndexPass | null = { after: null, ends }; pass; ) {
-      await pace.breathe()
-      const batch: IndexBatch = (await indexer.step(pass, 'force'))!
-      count += batch.count
-      pass = batch.next
-      onProgress?.({ messages: count, total: Math.max(total, count) })
+    for (let stalledMs = 0; ; ) {
+      const before = count
+      const leftOut = await runPass()
+      if (leftOut === 0) break
+      stalledMs = count > before ? 0 : stalledMs + lockedAgainMs
+      if (stalledMs >= patienceMs) throw lockedTooLong(leftOut)
+      await sleep(lockedAgainMs, signal)
     }
     await tidyParts(engine, pace)
   } catch (error) {
     if (!(error instanceof ReadOnlyError || error instanceof StorageFullError)) throw error
   }
   return count
+
+  /** Returns the number of conversations that were left out. */
+  async function runPass(): Promise<number> {
+    let leftOut = 0
+    for (let pass: IndexPass | null = { after: null, ends }; pass; ) {
+      await pace.breathe()
+      const step: IndexStep = (await indexer.step(pass, 'force'))!
+      count += step.count
+      leftOut += step.leftOut
+      pass = step.next
+      onProgress?.({ messages: count, total: Math.max(total, count) })
+    }
+    return leftOut
+  }
+}
+
+function lockedTooLong(conversations: number): UnavailableError {
+  const locked = `${plural(conversations, 'conversation')} for more than ${patienceMs / 1_000} s`
+  return new UnavailableError(`transactions of other programs have locked ${locked}`, {
+    hint: 'Try again when they have ended',
+  })
 }
 
 /** Parts of the index that searches hardly notice. A complete merge leaves up to three of each size. */

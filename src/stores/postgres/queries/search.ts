@@ -153,10 +153,18 @@ export const searchQueries = {
     JOIN LATERAL (
       SELECT x.conv, x.seq, x.at, x.role, x.body FROM skein.messages x
       WHERE x.tenant = @tenant::text AND x.conv = w.conv AND x.seq BETWEEN w.lo AND w.hi OFFSET 0) m ON true`,
+  // An application may keep a conversation locked. The others do not wait for it.
   markIndexed: `
-    UPDATE skein.conversations c SET indexed_seq = w.seq_to
-    FROM json_to_recordset(@marks::json) AS w(conv uuid, seq_from int, seq_to int)
-    WHERE c.tenant = @tenant::text AND c.id = w.conv AND c.indexed_seq = w.seq_from
+    WITH free AS MATERIALIZED (
+      SELECT x.id, w.seq_to
+      FROM json_to_recordset(@marks::json) AS w(conv uuid, seq_from int, seq_to int)
+      JOIN skein.conversations x
+        ON x.tenant = @tenant::text AND x.id = w.conv AND x.indexed_seq = w.seq_from
+      FOR NO KEY UPDATE OF x SKIP LOCKED
+    )
+    UPDATE skein.conversations c SET indexed_seq = free.seq_to
+    FROM free
+    WHERE c.tenant = @tenant::text AND c.id = free.id
     RETURNING c.id AS conv`,
   putSearchEntry: putEntries(`
     SELECT @conv::uuid AS conv, @seq::int AS seq, @at::bigint AS at,

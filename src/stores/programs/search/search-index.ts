@@ -35,9 +35,14 @@ export interface BatchSize {
   readonly chars: number
 }
 
+/** A mark to set, and how many messages were read for it. */
+interface BatchMark extends IndexMark {
+  readonly messages: number
+}
+
 /** Messages above the marks, and the marks to set with their entries. */
 export interface IndexBatch {
-  readonly marks: readonly IndexMark[]
+  readonly marks: readonly BatchMark[]
   readonly messages: readonly BatchMessage[]
   /** The messages that were read, including those without a text. */
   readonly count: number
@@ -76,13 +81,14 @@ export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch
     if (left === 0) break
   }
   const rows = Map.groupBy(yield* all('messagesIn', { spans }), row => row.conv)
-  const marks: IndexMark[] = []
+  const marks: BatchMark[] = []
   const messages: BatchMessage[] = []
   let count = 0
   let chars = 0
   let { after } = pass
   for (const { conv, lo, hi, isWhole } of spans) {
     let mark = lo
+    const before = count
     for (const row of (rows.get(conv) ?? []).toSorted((a, b) => a.seq - b.seq)) {
       if (chars >= size.chars) break
       const [texts = null] = yield* readTexts([row])
@@ -95,7 +101,7 @@ export function* readBatch(pass: IndexPass, size: BatchSize): Program<IndexBatch
     }
     const isStopped = chars >= size.chars
     if (!isStopped) mark = Math.max(lo, hi + 1)
-    if (mark > lo) marks.push({ conv, seq_from: lo, seq_to: mark })
+    if (mark > lo) marks.push({ conv, seq_from: lo, seq_to: mark, messages: count - before })
     if (isStopped || !isWhole) return { marks, messages, count, chars, next: { after, ends } }
     after = conv
   }
@@ -117,13 +123,24 @@ export function* makeEntries({ messages }: IndexBatch, form?: number): Stepwise<
   return entries
 }
 
-/** Writes the entries of a batch. Texts are read before, outside of this transaction: messages that were
- *  erased or deleted since then get no entry, and a conversation that another process has indexed since
- *  then is left out. */
-export function* writeBatch({ marks }: IndexBatch, entries: readonly IndexEntry[]): Program<void> {
+/** Writes the entries of a batch, and returns the marks of the conversations that are left out: another
+ *  process has indexed them since they were read, or has locked them. Texts are read before, outside of this
+ *  transaction: messages that were erased or deleted since then get no entry. */
+export function* writeBatch(
+  { marks }: IndexBatch,
+  entries: readonly IndexEntry[],
+): Program<readonly BatchMark[]> {
   // Locks the conversations. Messages erased or deleted from here on are removed from the index again.
   const ours = new Set((yield* all('markIndexed', { marks })).map(({ conv }) => conv))
   for (const entry of entries) if (ours.has(entry.conv)) yield* run('putSearchEntry', entry)
+  return marks.filter(({ conv }) => !ours.has(conv))
+}
+
+/** Where to continue after a batch without some of its conversations. A pass does not stay at one that is
+ *  left out, which may be locked for long. */
+export function passAfter({ marks, next }: IndexBatch, leftOut: readonly BatchMark[]): IndexPass | null {
+  const last = marks.at(-1)
+  return next && last && leftOut.includes(last) ? { ...next, after: last.conv } : next
 }
 
 const countedAtOnce = 2_000
