@@ -1,4 +1,5 @@
 import BetterSqlite3, { type Database } from 'better-sqlite3'
+import { createKeyedQueue, unlessAborted } from '../../core/wait.ts'
 import type { EngineFault } from '../engine/engine.ts'
 import { checkInChild } from './check-in-child.ts'
 import { fullPathOf } from './checkpoints.ts'
@@ -16,6 +17,9 @@ const structureQuery = `PRAGMA integrity_check(${mostFaults})`
 const keyQuery = `
   SELECT "table", parent, count(*) AS count FROM pragma_foreign_key_check
   WHERE "table" LIKE 'skein\\_%' ESCAPE '\\' GROUP BY "table", parent`
+
+/** One process per file at a time: starting one blocks this process for a moment. */
+const inQueue = createKeyedQueue()
 
 export interface InspectOptions {
   /** Whether the handle is ours: another one can be opened. */
@@ -41,13 +45,25 @@ async function querier(db: Database, { owned, signal }: InspectOptions): Promise
   const here = (query: string) => db.prepare(query).safeIntegers(false).all() as Rows
   if (!owned || db.memory || bytesOf(db) <= inlineBytes) return here
   const queries = [structureQuery, keyQuery]
-  const answers = await checkInChild(fullPathOf(db), queries, signal)
+  const answers = await askInTurn(fullPathOf(db), queries, signal)
   if (!answers) return here
   return query => {
     const { rows, error } = answers[queries.indexOf(query)]!
     if (error) throw Object.assign(new Error(error.message), { code: error.code })
     return rows
   }
+}
+
+/** Waits for the checks before this one, unless it is aborted. */
+async function askInTurn(file: string, queries: readonly string[], signal: AbortSignal) {
+  const turn = Promise.withResolvers<void>()
+  const answers = inQueue(file, () => {
+    turn.resolve()
+    return checkInChild(file, queries, signal)
+  })
+  answers.catch(() => undefined)
+  await unlessAborted(turn.promise, signal)
+  return answers
 }
 
 function attempt(what: string, look: () => readonly EngineFault[]): readonly EngineFault[] {

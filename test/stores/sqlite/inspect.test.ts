@@ -69,6 +69,34 @@ describe.each(ways)('a check of a large file by a process that %s starts', (_, m
     expect(started()).toHaveLength(1)
   })
 
+  it('waits for the checks before it', async () => {
+    const [running, twice] = [join(folder, 'running'), join(folder, 'twice')]
+    const check = `'${process.execPath}' "$@"`
+    const started = startInstead(
+      memory,
+      `mkdir '${running}' || touch '${twice}'\n${check}\nrmdir '${running}'`,
+    )
+    await using store = await openSqliteStore(file)
+    const found = await Promise.all(Array.from({ length: 4 }, () => findingsOf(store)))
+    expect(new Set(found.map(one => one.join('\n'))).size).toBe(1)
+    expect(started()).toHaveLength(4)
+    expect(existsSync(twice)).toBe(false)
+  })
+
+  it('does not wait any longer when it is aborted', async () => {
+    const started = startInstead(memory, 'kill -STOP $$')
+    const store = await openSqliteStore(file)
+    const first = store.verify().catch(error => error)
+    await vi.waitUntil(() => started()[0], { timeout: 20_000, interval: 10 })
+    const controller = new AbortController()
+    const second = store.verify({ signal: controller.signal })
+    controller.abort(new Error('enough'))
+    await expect(second).rejects.toThrow('enough')
+    await store.close()
+    expect(await first).toMatchObject({ code: 'unavailable' })
+    expect(started()).toHaveLength(1)
+  })
+
   it.each(['aborted', 'closed'] as const)('ends the process when it is %s', async how => {
     // Frozen, so that only a kill ends it.
     const started = startInstead(memory, 'kill -STOP $$')
