@@ -22,8 +22,14 @@ export async function collectHits(
   }
 }
 
-/** Says that messages were not searched. Null if all were. */
-export function unindexedNote(unindexed: number): string | null {
-  if (unindexed === 0) return null
-  return `${plural(unindexed, 'message is', 'messages are')} not in the search index yet: search again later.`
+/** Says that messages were not searched, because they are not in the index or not saved. Null if all were. */
+export function notSearchedNote(unindexed: number, unsaved = 0): string | null {
+  const missing = [
+    [unindexed, 'in the search index'],
+    [unsaved, 'saved'],
+  ] as const
+  const sentences = missing
+    .filter(([count]) => count > 0)
+    .map(([count, where]) => `${plural(count, 'message is', 'messages are')} not ${where} yet`)
+  return sentences.length === 0 ? null : `${sentences.join(', ')}: search again later.`
 }

@@ -2,9 +2,10 @@ import type { AvailableCommand, ContentBlock } from '@agentclientprotocol/sdk/un
 import { summarize } from '../../context/summary/summarize.ts'
 import type { BranchRef } from '../../core/branch.ts'
 import { collapseSpaces } from '../../core/collapse-spaces.ts'
-import { collectHits, unindexedNote } from '../../core/collect-hits.ts'
+import { collectHits, notSearchedNote } from '../../core/collect-hits.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { SearchHit } from '../../core/listing.ts'
+import { unsavedIn } from '../../recorder/waiting-turns.ts'
 import { forkBranch } from '../sessions/fork-branch.ts'
 import type { AgentParts, OfferedModel, ServeStore } from './serve-options.ts'
 
@@ -84,7 +85,7 @@ async function search(words: string, { store, cwd, signal }: CommandSetting): Pr
     const { items, unindexed } = await collectHits(store, words, { directory: cwd, limit: mostHits, signal })
     const found =
       items.length === 0 ? `Nothing in this project contains ${words}.` : items.map(hitLine).join('\n')
-    const note = unindexedNote(unindexed)
+    const note = notSearchedNote(unindexed, unsavedIn(store).messages.length)
     return note === null ? found : `${found}\n\n${note}`
   } catch (error) {
     if (error instanceof InvalidError) return `The search cannot be read: ${error.message}`

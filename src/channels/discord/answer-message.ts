@@ -19,6 +19,8 @@ const stopLines: Readonly<Record<AnswerStop, string>> = {
   closing: '-# Interrupted: the bot is shutting down. Send a message later to continue.',
 }
 
+const storedLine = '-# The store is back, and everything is stored.'
+
 /** What a turn needs. */
 export interface AnswerSetup {
   readonly message: IncomingMessage
@@ -76,21 +78,30 @@ function tellTrouble(
   // `degraded` alone may be over in a moment.
   if (kind === 'unsaved')
     stream.note('⚠ The store does not answer. Your message waits in memory, and is stored later.')
-  if (kind === 'recovered') stream.note('-# The store is back, and everything is stored.')
+  if (kind === 'recovered') stream.note(storedLine)
   if (kind === 'lost') stream.note('⚠ The store refuses this message. It is not stored.')
 }
 
 function tellEnd(reply: Reply, stream: AnswerStream, signal: AbortSignal): void {
-  if (reply.status === 'interrupted') {
-    stream.note(stopLines[(signal.reason as AnswerStop) === 'asked' ? 'asked' : 'closing'])
-  } else if (!reply.saved) {
-    stream.note('⚠ The store does not answer. This exchange waits in memory, and is stored later.')
-  } else if (reply.stop === 'length') stream.note('-# The answer was cut at the limit of its output.')
+  const stop: AnswerStop = signal.reason === 'asked' ? 'asked' : 'closing'
+  const isStopped = reply.status === 'interrupted'
+  if (isStopped && (reply.saved || stop === 'closing')) stream.note(stopLines[stop])
+  else if (!reply.saved) tellUnsaved(reply, stream)
+  else if (reply.stop === 'length') stream.note('-# The answer was cut at the limit of its output.')
   else if (reply.stop === 'refused') stream.note('-# The model declined to answer.')
   else if (reply.stop === 'filtered')
     stream.note('-# A filter of the provider held back a part of the answer.')
   else if (reply.stop === 'steps') stream.note('-# Stopped: too many steps for one answer.')
   else if (reply.text.trim() === '') stream.note('-# The model gave no answer.')
+}
+
+/** Also changes the line when the exchange is stored, or cannot be. */
+function tellUnsaved({ whenSaved }: Reply, stream: AnswerStream): void {
+  const lost = '⚠ The store refuses this exchange. It is not stored.'
+  stream.note(
+    whenSaved ? '⚠ The store does not answer. This exchange waits in memory, and is stored later.' : lost,
+  )
+  void whenSaved?.then(({ saved }) => stream.note(saved ? storedLine : lost))
 }
 
 /** The words and files of a person, with the author in the metadata. Nothing is added to the words. */

@@ -6,7 +6,7 @@ import { splitAnswer } from './split-answer.ts'
 export interface AnswerStream {
   /** Adds words. They are shown with the next edit. */
   write(text: string): void
-  /** Sets the line of the bot's own below the words. */
+  /** Sets the line of the bot's own below the words, also after the end. */
   note(line: string): void
   /** Resolves when everything is shown, or cannot be. */
   end(): Promise<void>

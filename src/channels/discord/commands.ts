@@ -1,9 +1,10 @@
 import { speakerOf } from '../../context/view/name-speaker.ts'
-import { collectHits, unindexedNote } from '../../core/collect-hits.ts'
+import { collectHits, notSearchedNote } from '../../core/collect-hits.ts'
 import { InvalidError } from '../../core/errors.ts'
 import type { Message } from '../../core/message.ts'
 import { textOf } from '../../core/message.ts'
 import type { BranchInConversation } from '../../core/ports.ts'
+import { unsavedIn } from '../../recorder/waiting-turns.ts'
 import { type ChannelStore, clearPlace, forkHere, forkToThread, startNew } from './conversations.ts'
 import type { CommandAnswer, IncomingCommand } from './incoming.ts'
 import { scopeOfPlace } from './place.ts'
@@ -193,7 +194,11 @@ async function search(command: IncomingCommand, { store }: CommandDeps): Promise
   try {
     const options = { conversations, limit: mostHits, snippetLength: 160 }
     const { items, unindexed } = await collectHits(store, query, options)
-    const note = unindexedNote(unindexed)
+    const unsaved = unsavedIn(store).branches.filter(({ branch }) =>
+      conversations.includes(branch.conversationId),
+    )
+    const count = unsaved.reduce((sum, { messages }) => sum + messages.length, 0)
+    const note = notSearchedNote(unindexed, count)
     if (items.length === 0)
       return { text: note === null ? 'Nothing was found.' : `Nothing was found. ${note}` }
     const lines = items.map(({ message, conversation, snippet }) => {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { quoted, roleLabels } from '../../agent/recall/page-text.ts'
 import { querySyntax, searchHits } from '../../agent/recall/search-hits.ts'
 import { fence, guardAfterLabel } from '../../context/text/guard-lines.ts'
-import { unindexedNote } from '../../core/collect-hits.ts'
+import { notSearchedNote } from '../../core/collect-hits.ts'
 import type { SearchHit } from '../../core/listing.ts'
 import {
   type EndpointTool,
@@ -85,7 +85,7 @@ function hitData({ conversation, message, snippet }: SearchHit) {
 }
 
 function textOf(hits: readonly SearchHit[], next: string | null, unindexed: number): string {
-  const note = unindexedNote(unindexed)
+  const note = notSearchedNote(unindexed)
   const later = note === null ? [] : [note]
   const more = next === null ? [] : [`More: the same query with after ${quoted(next)}.`]
   if (hits.length === 0) {

@@ -1,4 +1,9 @@
-import { expect, it } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { openStore } from '../../../src/stores/open.ts'
+import { lockFile } from '../../support/lock-file.ts'
 import { unindexedStore } from '../../support/unindexed-store.ts'
 import { desk } from './build.ts'
 import { type Editor, only } from './editor.ts'
@@ -22,6 +27,32 @@ it('/search says how many messages were not searched', async () => {
   await store.indexSearch()
   expect(await say(here.editor, sessionId, '/search heron')).toMatch(/^- .*the oldest heron[^\n]*$/)
 })
+
+it('/search says how many messages are not saved yet', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'session-commands-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'conversations.db')
+  await using store = await openStore(file)
+  await using here = await desk({ served: { store } })
+  const { sessionId } = await here.editor.begin()
+  await say(here.editor, sessionId, 'a heron')
+  const lock = await lockFile(file)
+  // The prompt ends before it is saved, and later prompts do not wait for it.
+  await here.editor.prompt(sessionId, 'an egret')
+  const note = '2 messages are not saved yet: search again later.'
+  expect(await say(here.editor, sessionId, '/search egret')).toBe(
+    `Nothing in this project contains egret.\n\n${note}`,
+  )
+  expect(await say(here.editor, sessionId, '/search heron')).toMatch(
+    /^- .*a heron[\s\S]*\n\n2 messages are not/,
+  )
+  await lock.release()
+  await vi.waitUntil(
+    async () => (await say(here.editor, sessionId, '/search egret')).startsWith('- '),
+    20_000,
+  )
+  expect(await say(here.editor, sessionId, '/search egret')).not.toContain('not saved')
+}, 60_000)
 
 it('/search says what is wrong with a query', async () => {
   await using here = await desk()

@@ -39,6 +39,30 @@ describe('a store that does not answer', () => {
     await expect.poll(kept, { timeout: 10_000 }).toEqual(['My name is Ada', 'What is my name?'])
   })
 
+  it('makes /search say what is not saved yet, and nothing of other places', async () => {
+    await using it = await startBot({ editMs: 10 })
+    const { discord } = it
+    const dm = discord.dm(ada)
+    discord.say(dm, ada, 'My name is Ada')
+    await discord.until(() => discord.posts(dm)[0])
+    await it.bot.channel.idle()
+    const lock = await lockFile(it.file)
+    discord.say(dm, ada, 'What is my name?')
+    const post = await discord.until(() => discord.posts(dm)[1])
+    // The turn has ended.
+    await discord.until(() => post.text.includes('This exchange waits in memory'))
+    const search = async (place: typeof dm, words: string) => {
+      const command = discord.command(place, ada, 'search', { words })
+      return discord.until(() => discord.reply(command)?.text)
+    }
+    const note = '2 messages are not saved yet: search again later.'
+    expect(await search(dm, 'heron')).toBe(`Nothing was found. ${note}`)
+    expect(await search(general, 'heron')).toBe('Nothing was found.')
+    await lock.release()
+    await discord.until(() => post.text.includes('everything is stored'))
+    expect(await search(dm, 'heron')).toBe('Nothing was found.')
+  })
+
   it('puts no words into the conversation that /new has ended, and disturbs no thread of others', async () => {
     const postgres = await startOwnPostgres()
     try {

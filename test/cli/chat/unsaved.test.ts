@@ -67,6 +67,30 @@ describe.concurrent('a chat whose store is locked', () => {
     expect(JSON.parse((await here.skein(['show', '--json'])).stdout).path).toHaveLength(6)
   })
 
+  it('says that messages that are not saved are missing in what it finds and shows', async () => {
+    using here = home()
+    using chat = await chatIn(here)
+    using lock = await lockFile(dataFile(here))
+    chat.type('/say the second answer\r')
+    await chat.seeNext(/ · 2 not saved\n› $/)
+    const missing = (verb: string) => String.raw`! not ${verb}: 2 messages not saved yet\n`
+    chat.type('/search first\r')
+    await chat.seeNext(new RegExp(String.raw`first words[\s\S]*${missing('searched')}`))
+    chat.type('/search second\r')
+    await chat.seeNext(new RegExp(String.raw`nothing found here\n${missing('searched')}`))
+    for (const command of ['/history', '/tree']) {
+      chat.type(`${command}\r`)
+      await chat.seeNext(new RegExp(String.raw`first words[\s\S]*${missing('shown')}`))
+    }
+    await lock.release()
+    await chat.seeNext('! saved now: nothing was lost')
+    chat.type('/search second\r')
+    await chat.seeNext(/the second answer[\s\S]*› $/)
+    expect(chat.screen().match(/! not (searched|shown)/g)).toHaveLength(4)
+    chat.type('\x04')
+    expect(await chat.ended).toBe(0)
+  })
+
   it.each(['/quit\r', '\x04'])(
     'offers to write unsaved messages to a file when it ends (%j)',
     async leave => {

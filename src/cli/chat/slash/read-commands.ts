@@ -1,5 +1,6 @@
 import type { ReadContext } from '../../../context/read-context.ts'
 import { modelName } from '../../../core/model-name.ts'
+import { unsavedIn } from '../../../recorder/waiting-turns.ts'
 import type { Args, CommandHandler } from '../../command-line/command.ts'
 import { UsageError } from '../../command-line/usage-error.ts'
 import { bar } from '../../output/bar.ts'
@@ -14,15 +15,23 @@ import { treeCommand } from '../../read/tree.ts'
 import { type Chat, type NextStep, nextLine } from '../state/chat-state.ts'
 import { currentPosition, type SlashCommand } from './slash-command.ts'
 
+interface InsideChat {
+  readonly argument: string
+  readonly options?: Args['options']
+  /** What the command does with messages. It reads the store, so it leaves out what waits to be saved. */
+  readonly verb: 'searched' | 'shown'
+}
+
 /** Runs a command of the command line inside a chat. It may start its own pager. */
 async function runCommand(
-  chat: Chat,
+  { context, controller, keyboard, note }: Chat,
   run: CommandHandler,
-  argument: string,
-  options: Args['options'] = {},
+  { argument, options = {}, verb }: InsideChat,
 ): Promise<NextStep> {
-  const command = () => run({ arguments: [argument], options }, chat.context)
-  await (chat.keyboard ? chat.keyboard.lend(command) : command())
+  const command = () => run({ arguments: [argument], options }, context)
+  await (keyboard ? keyboard.lend(command) : command())
+  const unsaved = controller.store ? unsavedIn(controller.store).messages.length : 0
+  if (unsaved > 0) note(`not ${verb}: ${plural(unsaved, 'message')} not saved yet`)
   return nextLine
 }
 
@@ -35,7 +44,10 @@ export const slashHistory: SlashCommand = {
       chat.note('there are no messages here yet')
       return nextLine
     }
-    return runCommand(chat, showCommand, head ?? `${conversation.id}:${branch.name}`)
+    return runCommand(chat, showCommand, {
+      argument: head ?? `${conversation.id}:${branch.name}`,
+      verb: 'shown',
+    })
   },
 }
 
@@ -43,7 +55,8 @@ export const slashTree: SlashCommand = {
   name: 'tree',
   help: 'all branches of this conversation',
   async run(chat) {
-    return runCommand(chat, treeCommand, (await currentPosition(chat)).conversation.id)
+    const { conversation } = await currentPosition(chat)
+    return runCommand(chat, treeCommand, { argument: conversation.id, verb: 'shown' })
   },
 }
 
@@ -57,7 +70,11 @@ export const slashSearch: SlashCommand = {
     const words = argument.replace(/^--all\s*/, '')
     if (chat.controller.store === null) throw new UsageError('incognito: nothing is opened')
     if (words === '') throw new UsageError('/search needs words', '/search certificate')
-    return runCommand(chat, searchCommand, words, all ? { all: true } : {})
+    return runCommand(chat, searchCommand, {
+      argument: words,
+      options: all ? { all: true } : {},
+      verb: 'searched',
+    })
   },
 }
 
