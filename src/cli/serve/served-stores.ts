@@ -43,7 +43,7 @@ interface SharedPool {
 }
 
 async function openPool(url: string, config: Config): Promise<SharedPool> {
-  const [{ default: pg }, { postgresStore }] = await Promise.all([
+  const [{ default: pg }, { endDeadConnections, postgresStore }] = await Promise.all([
     import('pg'),
     import('../../stores/postgres/index.ts'),
   ])
@@ -55,6 +55,7 @@ async function openPool(url: string, config: Config): Promise<SharedPool> {
     allowExitOnIdle: true,
     keepAlive: true,
   })
+  endDeadConnections(pool)
   // A broken idle connection is replaced when the next one is needed.
   pool.on('error', () => {})
   return {

@@ -15,6 +15,7 @@ import { withIndexing } from '../store/background-index.ts'
 import { hubOnDemand } from '../store/hub-on-demand.ts'
 import { storeWithHub } from '../store/store-with-hub.ts'
 import type { Naming } from './batch.ts'
+import { endDeadConnections } from './dead-connections.ts'
 import { type PostgresEngine, postgresEngine } from './engine.ts'
 import { joinedEngine } from './joined-engine.ts'
 import { migrateDatabase, newestVersion, schemaVersion } from './migrate.ts'
@@ -22,6 +23,7 @@ import type { PostgresClient, PostgresPool } from './pool.ts'
 import { withQuickAppend } from './quick-append.ts'
 import { withQuickClaim } from './quick-claim.ts'
 
+export { type DeadConnectionOptions, type EventfulPool, endDeadConnections } from './dead-connections.ts'
 export type { PostgresClient, PostgresPool } from './pool.ts'
 
 /** A store on PostgreSQL. */
@@ -61,6 +63,7 @@ export interface PostgresStore extends Store {
 // - `joined-engine.ts`: runs them inside a transaction of the application
 // - `run-program.ts`: sends the statements of a program
 // - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
+// - `dead-connections.ts`: ends connections that do not answer any more
 // - `queries/bulk.ts`, `copy-in.ts`, `binary.ts`: inserts of many rows, for records
 // - `chain-rows.ts`: reads the rows of a path, and fills in the numbers that the rows of a tail leave out
 // - `quick-append.ts`, `quick-claim.ts`: the ordinary append, claim and finish in one statement each
@@ -134,6 +137,7 @@ export async function openPostgresStore(
     keepAlive: true,
     ...options.pool,
   })
+  endDeadConnections(pool)
   // A broken idle connection is replaced when the next one is needed.
   pool.on('error', () => {})
   // A connection may break in the moment in which the pool hands it out, before the store listens to it.

@@ -1,5 +1,6 @@
 import { statementChannel } from '../../system/debug.ts'
 import { type BatchResult, type Naming, runBatch } from './batch.ts'
+import { watched } from './dead-connections.ts'
 import { isBroken, isOfOther, isOfStandby, translate } from './errors.ts'
 import type { BoundStatement } from './prepared.ts'
 
@@ -65,11 +66,13 @@ export async function withConnection<T>(
   try {
     return await work({
       run: statements =>
-        statementChannel.hasSubscribers
-          ? traced(client, statements, naming)
-          : runBatch(client, statements, naming),
+        watched(pool, client, () =>
+          statementChannel.hasSubscribers
+            ? traced(client, statements, naming)
+            : runBatch(client, statements, naming),
+        ),
       execute: async text => {
-        await client.query(text)
+        await watched(pool, client, () => client.query(text) as Promise<unknown>)
       },
       takeWarnings: () => warnings.splice(0),
       spoil: onError,

@@ -8,17 +8,28 @@ import { dialPostgres, throughPort } from '../../support/dial-postgres.ts'
 export interface Proxy {
   readonly url: string
   cut: (sent: Buffer) => 'before' | 'after' | null | Promise<void>
+  /** Loses everything from now on, in both directions and without closing anything: on the connections that
+   *  there are, or on new ones too. Returns a function with which new connections work again. */
+  swallow(what: 'these' | 'all'): () => void
+  /** How many connections there have been. */
+  readonly connections: number
 }
 
 export async function startProxy(url: string): Promise<Proxy> {
   const sockets = new Set<Socket>()
+  const swallowed = new Set<Socket>()
+  let swallowsNew = false
+  let connections = 0
   const server = createServer(client => {
     const upstream = dialPostgres(url)
+    connections++
+    if (swallowsNew) swallowed.add(client)
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => {}) // cuts are expected
     }
     client.on('data', sent => {
+      if (swallowed.has(client)) return undefined
       const when = proxy.cut(sent)
       if (when instanceof Promise) {
         client.pause()
@@ -35,9 +46,9 @@ export async function startProxy(url: string): Promise<Proxy> {
       }
       return upstream.write(sent)
     })
-    upstream.on('data', answer => client.write(answer))
-    upstream.on('close', () => client.destroy())
-    client.on('close', () => upstream.destroy())
+    upstream.on('data', answer => swallowed.has(client) || client.write(answer))
+    upstream.on('close', () => swallowed.has(client) || client.destroy())
+    client.on('close', () => swallowed.has(client) || upstream.destroy())
 
     function end(): void {
       client.destroy()
@@ -53,6 +64,16 @@ export async function startProxy(url: string): Promise<Proxy> {
   const proxy: Proxy = {
     url: throughPort(url, port),
     cut: () => null,
+    get connections() {
+      return connections
+    },
+    swallow(what) {
+      for (const socket of sockets) swallowed.add(socket)
+      swallowsNew = what === 'all'
+      return () => {
+        swallowsNew = false
+      }
+    },
   }
   return proxy
 }
