@@ -107,6 +107,8 @@ function named(message: string): string {
 }
 
 function unreachable(cause: Error): UnavailableError {
+  if (/after calling end on the pool/.test(cause.message))
+    return new UnavailableError('the store is closed', { cause, hint: 'Open it again' })
   const code = 'code' in cause ? String(cause.code) : ''
   // Node tries all addresses of a host and reports them together, with an empty message.
   const why = cause.message || (cause instanceof AggregateError ? String(cause.errors[0]?.message) : code)

@@ -204,17 +204,17 @@ export function storeWithHub(
   // Loaded lazily: few programs follow.
   async function* follow(id: ConversationId, from: FollowState | null, how: FollowOptions) {
     const { followConversation } = await import('./follow-conversation.ts')
-    yield* followConversation(engine, await hub.load(), id, from, how)
+    yield* hub.untilClosed(on => followConversation(engine, on, id, from, how))
   }
 
   async function* followActivity(since: number | null, signal: AbortSignal | undefined) {
     const follow = await import('./follow-activity.ts')
-    yield* follow.followActivity(engine, await hub.load(), since, signal)
+    yield* hub.untilClosed(on => follow.followActivity(engine, on, since, signal))
   }
 
   async function* followTasks(since: number | null, signal: AbortSignal | undefined) {
     const follow = await import('./follow-tasks.ts')
-    yield* follow.followTasks(engine, await hub.load(), since, signal)
+    yield* hub.untilClosed(on => follow.followTasks(engine, on, since, signal))
   }
 
   async function close(): Promise<void> {

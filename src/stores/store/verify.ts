@@ -126,7 +126,13 @@ export async function verifyAll(engine: Engine, options: VerifyOptions): Promise
   /** Checks a conversation until it has no findings, or was not written during the check. */
   async function settle(given: RawConversationRow, newest: number): Promise<ConversationCheck> {
     const before = counts.messages
-    const onPage = (done: number) => options.onProgress?.({ messages: before + done, total })
+    let shown = -1
+    // A check that is repeated reports nothing twice.
+    const onPage = (done: number) => {
+      if (done <= shown) return
+      shown = done
+      options.onProgress?.({ messages: before + done, total })
+    }
     let row = given
     for (let tries = 1; ; tries++) {
       const result = await checked(row, { newest, onPage })

@@ -196,3 +196,12 @@ async function closedPort(): Promise<number> {
   await once(server, 'close')
   return port
 }
+
+it('says that the store is closed', async () => {
+  const store = await openStore(await freshDatabase())
+  await store.close()
+  await expect(store.countConversations()).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'the store is closed',
+  })
+})
