@@ -1,6 +1,7 @@
 import type { Client } from 'pg'
 import { checkMethod } from '../../core/check.ts'
 import { stateOf } from './errors.ts'
+import { connectedAt, type EventfulPool, noteOutage, noteOutages, onNewConnection } from './outage.ts'
 import type { PostgresClient, PostgresPool } from './pool.ts'
 
 /** When a network swallows what is sent, a request waits for as long as the operating system tries to send
@@ -18,11 +19,6 @@ export interface DeadConnectionOptions {
   readonly bytesPerMs?: number
   /** How often to look at the requests that wait. Default: 1,000. */
   readonly lookMs?: number
-}
-
-/** A pool of pg. */
-export interface EventfulPool extends PostgresPool {
-  on(event: 'connect', listener: (client: PostgresClient) => void): unknown
 }
 
 type Limits = Required<DeadConnectionOptions>
@@ -51,6 +47,7 @@ const ageSlackMs = 2_000
 export function endDeadConnections(pool: EventfulPool, options: DeadConnectionOptions = {}): void {
   checkMethod(pool, 'pool', 'on', 'a pool of pg')
   checkMethod(pool, 'pool', 'Client', 'a pool of pg')
+  noteOutages(pool)
   watches.set(pool, watchRequests(pool, { ...usual, ...options }))
 }
 
@@ -96,13 +93,11 @@ interface Backend {
 
 function watchRequests(pool: EventfulPool, limits: Limits): RequestWatch {
   const waiting = new Set<WaitingRequest>()
-  const connectedAt = new WeakMap<object, number>()
   /** Backends of connections that were ended while the server could not be reached. */
   let lost: readonly Backend[] = []
   let isLooking = false
   let isAsking = false
-  pool.on('connect', client => {
-    connectedAt.set(client, performance.now())
+  pool.on('connect', () => {
     if (lost.length > 0) void ask([])
   })
 
@@ -145,12 +140,13 @@ function watchRequests(pool: EventfulPool, limits: Limits): RequestWatch {
   async function ask(quiet: readonly WaitingRequest[]): Promise<void> {
     if (isAsking) return
     isAsking = true
+    const began = performance.now()
     try {
       await onNewConnection(pool, limits.probeMs, client => decide(client, quiet))
     } catch (error) {
       // An error of the server, such as too many connections, says nothing about the requests.
-      if (stateOf(error) === null) for (const request of quiet.filter(isStillQuiet)) end(request)
-      else quiet.forEach(restart)
+      const isAway = stateOf(error) === null && noteOutage(pool, began, error)
+      for (const request of quiet.filter(isStillQuiet)) (isAway ? end : restart)(request)
     } finally {
       isAsking = false
     }
@@ -179,33 +175,13 @@ function watchRequests(pool: EventfulPool, limits: Limits): RequestWatch {
   }
 
   function backendOf({ client }: Pick<WaitingRequest, 'client'>): Backend {
-    return { pid: client.processID, connectedAt: connectedAt.get(client)! }
+    return { pid: client.processID, connectedAt: connectedAt(client) }
   }
 }
 
 function restart(request: WaitingRequest): void {
   request.quietSince = performance.now()
   request.isSuspect = false
-}
-
-/** Opens a connection outside the pool, whose connections may all be waiting. */
-async function onNewConnection(
-  pool: EventfulPool,
-  ms: number,
-  work: (client: Client) => Promise<void>,
-): Promise<void> {
-  const { Client, options } = pool as unknown as { Client: typeof import('pg').Client; options: object }
-  // The password is not enumerable.
-  const { password } = options as { password?: string }
-  const limits = { connectionTimeoutMillis: ms, query_timeout: ms }
-  const client = new Client({ ...options, ...(password !== undefined && { password }), ...limits })
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    await work(client)
-  } finally {
-    void client.end().catch(() => undefined)
-  }
 }
 
 interface BackendRow {

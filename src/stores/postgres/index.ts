@@ -23,7 +23,8 @@ import type { PostgresClient, PostgresPool } from './pool.ts'
 import { withQuickAppend } from './quick-append.ts'
 import { withQuickClaim } from './quick-claim.ts'
 
-export { type DeadConnectionOptions, type EventfulPool, endDeadConnections } from './dead-connections.ts'
+export { type DeadConnectionOptions, endDeadConnections } from './dead-connections.ts'
+export type { EventfulPool } from './outage.ts'
 export type { PostgresClient, PostgresPool } from './pool.ts'
 
 /** A store on PostgreSQL. */
@@ -63,7 +64,7 @@ export interface PostgresStore extends Store {
 // - `joined-engine.ts`: runs them inside a transaction of the application
 // - `run-program.ts`: sends the statements of a program
 // - `pool.ts`, `batch.ts`, `prepared.ts`: connections, several statements per round trip, typed parameters
-// - `dead-connections.ts`: ends connections that do not answer any more
+// - `dead-connections.ts`, `outage.ts`: connections that do not answer any more, and a server that is away
 // - `queries/bulk.ts`, `copy-in.ts`, `binary.ts`: inserts of many rows, for records
 // - `chain-rows.ts`: reads the rows of a path, and fills in the numbers that the rows of a tail leave out
 // - `quick-append.ts`, `quick-claim.ts`: the ordinary append, claim and finish in one statement each

@@ -2,6 +2,7 @@ import { statementChannel } from '../../system/debug.ts'
 import { type BatchResult, type Naming, runBatch } from './batch.ts'
 import { watched } from './dead-connections.ts'
 import { isBroken, isOfOther, isOfStandby, translate } from './errors.ts'
+import { borrow } from './outage.ts'
 import type { BoundStatement } from './prepared.ts'
 
 /** The part of pg's client that we use. */
@@ -119,7 +120,7 @@ async function traced(
 
 async function connect(pool: PostgresPool): Promise<PostgresClient> {
   try {
-    return await pool.connect()
+    return await borrow(pool)
   } catch (error) {
     throw translate(error)
   }

@@ -1,12 +1,14 @@
 import type { Pool } from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { BranchRef } from '../../../src/core/branch.ts'
+import type { SkeinError } from '../../../src/core/errors.ts'
 import type { Store } from '../../../src/core/ports.ts'
 import {
   type DeadConnectionOptions,
   endDeadConnections,
 } from '../../../src/stores/postgres/dead-connections.ts'
 import { openPostgresStore, postgresStore } from '../../../src/stores/postgres/index.ts'
+import { noteOutage } from '../../../src/stores/postgres/outage.ts'
 import { withConnection } from '../../../src/stores/postgres/pool.ts'
 import { bind, prepare } from '../../../src/stores/postgres/prepared.ts'
 import { say } from '../../../src/testing/contract/build.ts'
@@ -53,6 +55,21 @@ async function lock({ direct, branch }: Network): Promise<() => Promise<void>> {
   }
 }
 
+/** Repeats a call while the server cannot be reached. Returns the messages of the errors. */
+async function onceReachable(call: () => Promise<unknown>): Promise<ReadonlySet<string>> {
+  const messages = new Set<string>()
+  for (;;) {
+    try {
+      await call()
+      return messages
+    } catch (error) {
+      if ((error as SkeinError).code !== 'unavailable') throw error
+      messages.add((error as SkeinError).message)
+    }
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}
+
 /** Waits until the server was asked so many times from now on. */
 async function untilAsked(proxy: NetworkProxy, times: number): Promise<void> {
   for (const end = proxy.connections + times; proxy.connections < end; )
@@ -72,7 +89,7 @@ describe('a network that swallows requests', () => {
       if (what === 'all')
         await expect(store.listConversations()).rejects.toMatchObject({ code: 'unavailable' })
       restore()
-      await store.append(branch, null, [say('heron')], turn)
+      await onceReachable(() => store.append(branch, null, [say('heron')], turn))
       expect((await store.getConversation(branch.conversationId)).messages).toBe(1)
     },
   )
@@ -104,9 +121,42 @@ describe('a network that swallows requests', () => {
     await expect(dead).rejects.toThrow('the server does not answer any more')
     restore()
     // With 'all', the backend is ended by the next connection.
-    await store.countConversations()
+    await onceReachable(() => store.countConversations())
     await direct.query("SET lock_timeout = '20s'")
     await direct.query('UPDATE skein.conversations SET title = $1', ['free'])
+  })
+})
+
+describe('while a network swallows everything', () => {
+  it('calls fail at once, and connections from before are not used again', async () => {
+    const { proxy, store } = await storeThroughProxy()
+    // Several connections, of which the outage ends one.
+    await Promise.all(Array.from({ length: 5 }, () => store.listConversations()))
+    const restore = proxy.swallow('all')
+    const count = () => store.countConversations()
+    const away = 'PostgreSQL cannot be reached: it does not answer'
+    await expect(count()).rejects.toThrow('the server does not answer any more')
+    // None of them waits for the network, which would be a turn of the event loop.
+    let turns = 0
+    setImmediate(() => turns++)
+    for (let times = 0; times < 100; times++) await expect(count()).rejects.toThrow(away)
+    expect(turns).toBe(0)
+    restore()
+    // A request on a dead connection would fail with other words.
+    expect([...(await onceReachable(count))]).toEqual([away])
+    await Promise.all(Array.from({ length: 5 }, count))
+  })
+
+  it('an attempt that began before the last connection says nothing', async () => {
+    const pool = watchedPool(await freshDatabase())
+    const store = await postgresStore(pool, { indexing: 'manual' })
+    const began = performance.now()
+    const clients = await Promise.all([pool.connect(), pool.connect()])
+    for (const client of clients) client.release()
+    expect(noteOutage(pool, began, new Error('timeout'))).toBe(false)
+    expect(await store.countConversations()).toBe(0)
+    expect(noteOutage(pool, performance.now(), new Error('timeout'))).toBe(true)
+    await expect(store.countConversations()).rejects.toMatchObject({ code: 'unavailable' })
   })
 })
 
