@@ -5,7 +5,7 @@ import type { PostgresClient, PostgresPool } from './pool.ts'
 /** While a network swallows everything, each connection takes as long as it may before it fails. Calls that
  *  come meanwhile fail at once, and a connection outside the pool is tried in the background. */
 
-/** How long a failure stands for the calls that follow. */
+/** How long the calls that follow fail at once. */
 const memoryMs = 10_000
 
 /** How long a connection in the background may take. */
