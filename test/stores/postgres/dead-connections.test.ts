@@ -16,10 +16,14 @@ import { pgbouncer, startPgbouncer } from '../../support/pgbouncer.ts'
 import { freshDatabase, openPool } from './database.ts'
 import { type Proxy as NetworkProxy, startProxy } from './proxy.ts'
 
-const limits: DeadConnectionOptions = { quietMs: 200, probeMs: 1_000, bytesPerMs: 20, lookMs: 50 }
+/** A busy machine may take a second for a connection. */
+const limits: DeadConnectionOptions = { quietMs: 200, probeMs: 10_000, bytesPerMs: 20, lookMs: 50 }
+
+/** Where nothing answers, so that each attempt takes as long as it may. */
+const short: DeadConnectionOptions = { probeMs: 2_000 }
 
 function watchedPool(url: string, changed: DeadConnectionOptions = {}): Pool {
-  const pool = openPool(url, { connectionTimeoutMillis: 1_000 })
+  const pool = openPool(url, { connectionTimeoutMillis: 10_000 })
   endDeadConnections(pool, { ...limits, ...changed })
   return pool
 }
@@ -35,10 +39,10 @@ interface Network {
 }
 
 /** A store whose pool reaches the server through a proxy. */
-async function storeThroughProxy(): Promise<Network> {
+async function storeThroughProxy(changed: DeadConnectionOptions = {}): Promise<Network> {
   const url = await freshDatabase()
   const proxy = await startProxy(url)
-  const pool = watchedPool(proxy.url)
+  const pool = watchedPool(proxy.url, changed)
   const store = await postgresStore(pool, { indexing: 'manual' })
   const { branch } = await store.create()
   return { url, proxy, pool, store, branch, direct: openPool(url) }
@@ -82,7 +86,7 @@ describe('a network that swallows requests', () => {
   it.each(['these', 'all'] as const)(
     'ends in an error, and a retry stores the turn once (%s)',
     async what => {
-      const { proxy, store, branch } = await storeThroughProxy()
+      const { proxy, store, branch } = await storeThroughProxy(what === 'all' ? short : {})
       const restore = proxy.swallow(what)
       const unavailable = { code: expect.stringMatching(/^(unavailable|outcome_unknown)$/) }
       await expect(store.append(branch, null, [say('heron')], turn)).rejects.toMatchObject(unavailable)
@@ -108,7 +112,7 @@ describe('a network that swallows requests', () => {
   }, 60_000)
 
   it.each(['these', 'all'] as const)('leaves no backend that keeps its locks (%s)', async what => {
-    const network = await storeThroughProxy()
+    const network = await storeThroughProxy(what === 'all' ? short : {})
     const { proxy, pool, direct, branch, store } = network
     let restore = () => {}
     const dead = withConnection(pool, 'unnamed', async link => {
@@ -129,7 +133,7 @@ describe('a network that swallows requests', () => {
 
 describe('while a network swallows everything', () => {
   it('calls fail at once, and connections from before are not used again', async () => {
-    const { proxy, store } = await storeThroughProxy()
+    const { proxy, store } = await storeThroughProxy(short)
     // Several connections, of which the outage ends one.
     await Promise.all(Array.from({ length: 5 }, () => store.listConversations()))
     const restore = proxy.swallow('all')
