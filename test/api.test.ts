@@ -110,7 +110,7 @@ it('skein/sqlite exports these names', () => {
 })
 
 it('skein/postgres exports these names', () => {
-  expect(Object.keys(postgres).sort()).toEqual(['openPostgresStore', 'postgresStore'])
+  expect(Object.keys(postgres).sort()).toEqual(['endDeadConnections', 'openPostgresStore', 'postgresStore'])
 })
 
 it('skein/testing exports these names', () => {

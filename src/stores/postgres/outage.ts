@@ -27,6 +27,7 @@ const openedAt = new WeakMap<PostgresClient, number>()
 
 /** A pool of pg. */
 export interface EventfulPool extends PostgresPool {
+  /** Adds a listener for new connections. */
   on(event: 'connect', listener: (client: PostgresClient) => void): unknown
 }
 

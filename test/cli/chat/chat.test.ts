@@ -233,9 +233,10 @@ describe('chat on a terminal', () => {
     const hostile = '\x1b]52;c;aGk=\x07\x1b[2J\u202eevil'
     await here.skein(['-q', `/say ${hostile}`])
     using chat = terminal(here, ['chat'])
-    await chat.see('␛[2J')
+    await chat.see(/␛\[2J[\s\S]*› $/)
     chat.type('/history\r')
-    await chat.seeNext(/› $/)
+    // A key that is pressed while the command has the terminal may be lost.
+    await chat.seeNext(/› \/history[\s\S]*␛\[2J[\s\S]*› $/)
     chat.type('\x04')
     await chat.ended
     expect(chat.raw).not.toContain('\x1b]52')
