@@ -1,7 +1,14 @@
 import type { Client } from 'pg'
 import { checkMethod } from '../../core/check.ts'
 import { stateOf } from './errors.ts'
-import { connectedAt, type EventfulPool, noteOutage, noteOutages, onNewConnection } from './outage.ts'
+import {
+  connectedAt,
+  type EventfulPool,
+  noteAnswer,
+  noteOutage,
+  noteOutages,
+  onNewConnection,
+} from './outage.ts'
 import type { PostgresClient, PostgresPool } from './pool.ts'
 
 /** When a network swallows what is sent, a request waits for as long as the operating system tries to send
@@ -108,7 +115,9 @@ function watchRequests(pool: EventfulPool, limits: Limits): RequestWatch {
     waiting.add(request)
     if (!isLooking) lookLater()
     try {
-      return await send()
+      const answer = await send()
+      noteAnswer(pool)
+      return answer
     } finally {
       waiting.delete(request)
     }

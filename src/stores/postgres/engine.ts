@@ -42,7 +42,7 @@ const mostMisplaced = 3
 const begin = bind(prepare('BEGIN ISOLATION LEVEL READ COMMITTED'), {})
 const beginReading = bind(prepare('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'), {})
 const relax = bind(prepare('SET LOCAL synchronous_commit = off'), {})
-// The search index: closing the store does not wait for an application that keeps a conversation locked.
+// The search index: closing the store does not wait for a program that keeps its tables locked.
 const limitWaits = bind(prepare(`SET LOCAL lock_timeout = '250ms'`), {})
 const commit = bind(prepare('COMMIT'), {})
 // Without a name: after an error, it must not fail because the server does not know it.

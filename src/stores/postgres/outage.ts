@@ -47,7 +47,16 @@ export function connectedAt(client: PostgresClient): number {
   return openedAt.get(client)!
 }
 
-/** Notes that an attempt that began then has not reached the server. Returns false if another one has. */
+/** Notes that the server has answered. */
+export function noteAnswer(pool: PostgresPool): void {
+  const reach = reaches.get(pool)
+  if (!reach) return
+  reach.reachedAt = performance.now()
+  reach.outage = null
+}
+
+/** Notes that an attempt that began then has not reached the server. Returns false if the server has answered
+ *  since then: a busy one may take long for a new connection. */
 export function noteOutage(pool: PostgresPool, began: number, cause: unknown): boolean {
   const reach = reaches.get(pool)
   if (!reach || reach.reachedAt > began) return false
@@ -87,10 +96,8 @@ async function tryAgain(pool: PostgresPool, reach: Reach): Promise<void> {
   const began = performance.now()
   const error = await onNewConnection(pool, trialMs, async () => null).catch(error => error)
   // An error of the server is an answer, too.
-  if (error === null || stateOf(error) !== null || !noteOutage(pool, began, error)) {
-    reach.outage = null
-    reach.reachedAt = performance.now()
-  }
+  if (error === null || stateOf(error) !== null) noteAnswer(pool)
+  else noteOutage(pool, began, error)
   reach.isTrying = false
 }
 

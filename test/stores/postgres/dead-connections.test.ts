@@ -174,6 +174,21 @@ describe('a request that takes long', () => {
     expect((await appended).outcome).toBe('appended')
   })
 
+  it('is waited for while the server answers others, but no new connection', async () => {
+    const network = await storeThroughProxy({ probeMs: 500 })
+    const { proxy, store, branch } = network
+    const count = () => store.countConversations()
+    await Promise.all(Array.from({ length: 5 }, count))
+    const release = await lock(network)
+    const restore = proxy.swallow('new')
+    const appended = store.append(branch, null, [say('heron')])
+    // No call fails: the server can be reached.
+    for (const end = proxy.connections + 3; proxy.connections < end; ) expect(await count()).toBe(1)
+    restore()
+    await release()
+    expect((await appended).outcome).toBe('appended')
+  })
+
   it('is waited for while the server refuses to be asked', async () => {
     const network = await storeThroughProxy()
     const { url, proxy, store, branch } = network

@@ -9,8 +9,8 @@ export interface Proxy {
   readonly url: string
   cut: (sent: Buffer) => 'before' | 'after' | null | Promise<void>
   /** Loses everything from now on, in both directions and without closing anything: on the connections that
-   *  there are, or on new ones too. Returns a function with which new connections work again. */
-  swallow(what: 'these' | 'all'): () => void
+   *  there are, on new ones, or on all. Returns a function with which new connections work again. */
+  swallow(what: 'these' | 'new' | 'all'): () => void
   /** How many connections there have been. */
   readonly connections: number
 }
@@ -68,8 +68,8 @@ export async function startProxy(url: string): Promise<Proxy> {
       return connections
     },
     swallow(what) {
-      for (const socket of sockets) swallowed.add(socket)
-      swallowsNew = what === 'all'
+      if (what !== 'new') for (const socket of sockets) swallowed.add(socket)
+      swallowsNew = what !== 'these'
       return () => {
         swallowsNew = false
       }
